@@ -1,0 +1,36 @@
+"""Settings of the data: which pairs, from where, and how long they may be."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from heedful.config import Config
+
+Paths = Annotated[tuple[str, ...], Field(strict=False, max_length=2)]
+
+
+class DataConfig(Config):
+    """Either a named data set (`catalogue`) or your own files (`train`, `dev`, and usually `test`).
+
+    Two paths are two aligned text files (source, target); one path is a .tsv, .csv or .jsonl file; each may end in .gz.
+    """
+
+    catalogue: str | None = Field(None, description="a named data set: see `heedful data list`")
+    folder: str | None = Field(None, description="a local copy of the named data set, instead of downloading it")
+    train: Paths = ()
+    dev: Paths = ()
+    test: Paths = ()
+    source_column: str = Field("source", description=".csv with a header, .jsonl: the column or key of the source; .tsv: its number from 1")
+    target_column: str = Field("target", description="the same for the target")
+    max_length: Annotated[int, Field(gt=0)] = Field(256, description="training pairs with a longer side (in tokens) are dropped and counted")
+    allow_overlap: bool = Field(False, description="train although dev or test pairs also stand in the training data")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "DataConfig":
+        if self.catalogue is None and not self.train:
+            raise ValueError("needs either `catalogue` or `train` and `dev`")
+        if self.catalogue is not None and (self.train or self.dev or self.test):
+            raise ValueError("`catalogue` names whole data sets, so `train`, `dev` and `test` must be left out")
+        if self.catalogue is None and not self.dev:
+            raise ValueError("`dev` is required beside `train`: it chooses the checkpoint (`heedful data split` makes one)")
+        return self

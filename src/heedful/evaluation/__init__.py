@@ -1,0 +1,1 @@
+"""Measuring outputs: metrics with signatures, intervals, paired tests, mistakes and the report."""

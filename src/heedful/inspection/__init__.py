@@ -1,0 +1,1 @@
+"""Looking into a model: attention maps as blocks, figures and a page, and the alignments they imply."""

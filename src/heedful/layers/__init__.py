@@ -1,0 +1,1 @@
+"""What stands between attentions: embeddings, positions, the feed-forward network, and the sublayer."""

@@ -1,0 +1,1 @@
+"""Whole networks, and the bundle in which one is kept."""

@@ -1,0 +1,47 @@
+"""The whole configuration of one run: a recipe. Each section is defined beside the code that reads it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from heedful.config import Config, Layer, Resolved, parse_overrides, read_toml, resolve
+from heedful.data.config import DataConfig
+from heedful.decoding.config import SearchConfig
+from heedful.errors import ConfigError
+from heedful.evaluation.config import EvaluationConfig
+from heedful.models.config import ModelConfig
+from heedful.recipe.presets import preset_layer
+from heedful.text.config import TokenizerConfig
+from heedful.training.config import TrainingConfig
+
+
+class Recipe(Config):
+    """Everything that decides a run's numbers."""
+
+    preset: str | None = Field(None, description="start from this preset: see `heedful config presets`")
+    run: str | None = Field(None, description="the run directory; left out: runs/<name of the recipe file>")
+    seed: Annotated[int, Field(ge=0)] = Field(1, description="all randomness comes from it")
+    data: DataConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig
+    training: TrainingConfig = TrainingConfig()
+    search: SearchConfig = SearchConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+
+def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
+    """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths stay relative to the caller."""
+    layers = [read_toml(path)] if path is not None else []
+    layers.append(parse_overrides(overrides))
+    return resolve_recipe(layers)
+
+
+def resolve_recipe(layers: Sequence[Layer]) -> Resolved:
+    """Check the layers as a Recipe, on top of the preset that the last of them names."""
+    named = [layer.values["preset"] for layer in layers if "preset" in layer.values]
+    if named and not isinstance(named[-1], str):
+        raise ConfigError(f"`preset` is a name, but is {named[-1]!r}.")
+    base = [preset_layer(named[-1])] if named else []
+    return resolve(Recipe, [*base, *layers])

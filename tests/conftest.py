@@ -1,0 +1,20 @@
+"""What all tests share: checked shapes, the real data if it is there, and no hidden randomness."""
+
+from pathlib import Path
+
+import pytest
+from jaxtyping import install_import_hook
+
+install_import_hook(
+    ["heedful.attention", "heedful.layers", "heedful.models", "heedful.training", "heedful.decoding", "heedful.data"],
+    "beartype.beartype",
+)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets beside the checkout; a test that needs it is skipped where it is absent."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the real data sets are not at {folder}")
+    return folder
