@@ -1,0 +1,199 @@
+"""Named starting points for a recipe: the paper's models, tensor2tensor's versions of them, and small ones for small data.
+
+A preset states every value that its source states, so that a changed default elsewhere does not change it. Knows no data.
+"""
+
+import difflib
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from heedful.config import Layer, Tree, set_key
+from heedful.errors import ConfigError
+
+
+class Preset(NamedTuple):
+    """What a preset is, and the dotted keys it sets."""
+
+    description: str
+    values: dict[str, Any]
+
+
+_PAPER_BASE = {
+    "tokenizer.joint": True,
+    "tokenizer.source.kind": "sentencepiece",
+    "tokenizer.source.algorithm": "bpe",
+    "tokenizer.source.vocab_size": 37_000,
+    "model.kind": "transformer",
+    "model.d_model": 512,
+    "model.n_heads": 8,
+    "model.d_ff": 2048,
+    "model.n_encoder_layers": 6,
+    "model.n_decoder_layers": 6,
+    "model.norm": "post",
+    "model.activation": "relu",
+    "model.attention_bias": False,
+    "model.positions": "sinusoidal",
+    "model.scale_embedding": True,
+    "model.tie": "all",
+    "model.dropout": 0.1,
+    "model.attention_dropout": 0.0,
+    "model.ffn_dropout": 0.0,
+    "training.label_smoothing": 0.1,
+    "training.smoothing_over": "all",
+    "training.max_tokens": 25_000,
+    "training.optimizer_betas": [0.9, 0.98],
+    "training.optimizer_epsilon": 1e-9,
+    "training.schedule": "noam",
+    "training.learning_rate": 1.0,
+    "training.warmup_steps": 4000,
+    "training.max_updates": 100_000,
+    "training.validate_every": 1500,  # ten minutes at the paper's 0.4 seconds an update
+    "training.keep_last": 5,
+    "training.average_last": 5,
+    "search.beam": 4,
+    "search.length_penalty": 0.6,
+    "search.max_extra": 50,
+}
+
+_PAPER_BIG = {
+    **_PAPER_BASE,
+    "model.d_model": 1024,
+    "model.n_heads": 16,
+    "model.d_ff": 4096,
+    "model.dropout": 0.3,
+    "training.max_updates": 300_000,
+    "training.validate_every": 600,  # ten minutes at the paper's 1.0 seconds an update
+    "training.keep_last": 20,
+    "training.average_last": 20,
+}
+
+# tensor2tensor stores learning_rate = 0.1 here; its legacy schedule multiplies it by 5000 * 0.002, so the factor before Eq. 3 is 1.
+_T2T_BASE_V1 = {
+    **_PAPER_BASE,
+    "data.max_length": 256,
+    "tokenizer.source.vocab_size": 32_768,
+    "model.norm_epsilon": 1e-6,
+    "model.positions": "t2t",
+    "training.smoothing_over": "others",
+    "training.max_tokens": 4096,
+    "training.validate_every": 1000,
+    "search.max_extra": 100,
+}
+
+_T2T_BASE_V2 = {
+    **_T2T_BASE_V1,
+    "model.norm": "pre",
+    "model.attention_dropout": 0.1,
+    "model.ffn_dropout": 0.1,
+    "training.learning_rate": 2.0,  # stored there as 0.2
+    "training.warmup_steps": 8000,
+}
+
+# constant 2.0 * linear_warmup * rsqrt_decay * rsqrt_hidden_size is v2's curve under another name.
+_T2T_BASE_V3 = {**_T2T_BASE_V2, "training.optimizer_betas": [0.9, 0.997]}
+
+_MULTI30K_TINY = {
+    "tokenizer.joint": True,
+    "tokenizer.source.kind": "sentencepiece",
+    "tokenizer.source.algorithm": "bpe",
+    "tokenizer.source.vocab_size": 10_000,
+    "model.kind": "transformer",
+    "model.d_model": 128,
+    "model.n_heads": 4,
+    "model.d_ff": 256,
+    "model.n_encoder_layers": 4,
+    "model.n_decoder_layers": 4,
+    "model.norm": "post",
+    "model.activation": "relu",
+    "model.positions": "sinusoidal",
+    "model.tie": "all",
+    "model.dropout": 0.3,
+    "training.label_smoothing": 0.1,
+    "training.max_tokens": 4096,
+    "training.accumulate": 2,  # the published runs had two devices
+    "training.optimizer_betas": [0.9, 0.98],
+    "training.optimizer_epsilon": 1e-8,
+    "training.schedule": "inverse_sqrt",
+    "training.learning_rate": 0.005,
+    "training.warmup_steps": 2000,
+    "training.max_updates": 8000,
+    "training.validate_every": 200,
+    "training.patience": 10,
+    "training.keep_last": 10,
+    "training.average_last": 10,
+    "search.beam": 5,
+}
+
+_CHARACTER = {
+    "tokenizer.joint": False,
+    "tokenizer.source.kind": "characters",
+    "model.kind": "transformer",
+    "model.d_model": 128,
+    "model.n_heads": 4,
+    "model.d_ff": 512,
+    "model.n_encoder_layers": 3,
+    "model.n_decoder_layers": 3,
+    "model.norm": "pre",
+    "model.activation": "relu",
+    "model.positions": "sinusoidal",
+    "model.tie": "decoder",
+    "model.dropout": 0.1,
+    "training.label_smoothing": 0.1,
+    "training.max_tokens": 4096,
+    "training.schedule": "inverse_sqrt",
+    "training.learning_rate": 0.002,
+    "training.warmup_steps": 500,
+    "training.max_updates": 20_000,
+    "training.clip_norm": 1.0,
+    "training.validate_every": 500,
+    "training.patience": 10,
+    "search.beam": 5,
+    "search.length_penalty": 0.0,
+    "evaluation.metrics": ["wer", "cer"],
+}
+
+_TORCH_DEFAULT = {
+    "model.kind": "transformer",
+    "model.d_model": 512,
+    "model.n_heads": 8,
+    "model.d_ff": 2048,
+    "model.n_encoder_layers": 6,
+    "model.n_decoder_layers": 6,
+    "model.norm": "post",
+    "model.activation": "relu",
+    "model.norm_epsilon": 1e-5,
+    "model.attention_bias": True,
+    "model.dropout": 0.1,
+    "model.attention_dropout": 0.1,
+    "model.ffn_dropout": 0.1,
+}
+
+PRESETS = MappingProxyType(
+    {
+        "paper-base": Preset("the base model of [Vaswani 2017]: post-norm, 6+6 layers, d_model 512", _PAPER_BASE),
+        "paper-big": Preset("the big model of [Vaswani 2017]: d_model 1024, dropout 0.3, 300,000 updates", _PAPER_BIG),
+        "t2t-base-v1": Preset("tensor2tensor's transformer_base_v1, as published: post-norm", _T2T_BASE_V1),
+        "t2t-base-v2": Preset("its transformer_base_v2: pre-norm, more dropout, warm-up 8,000, factor 2", _T2T_BASE_V2),
+        "t2t-base-v3": Preset("its transformer_base since v3: v2 with Adam's second beta at 0.997", _T2T_BASE_V3),
+        "multi30k-tiny": Preset("2.6 M parameters for tens of thousands of sentence pairs [Wu 2021]", _MULTI30K_TINY),
+        "character": Preset("spelling to sound, transliteration: characters, 3+3 pre-norm layers of width 128", _CHARACTER),
+        "torch-default": Preset("the layers of torch.nn.Transformer with its default arguments", _TORCH_DEFAULT),
+    }
+)
+
+
+def names() -> dict[str, str]:
+    """Every preset's name and what it is, in reading order."""
+    return {name: preset.description for name, preset in PRESETS.items()}
+
+
+def preset_layer(name: str) -> Layer:
+    """The values of a preset as the lowest layer of a recipe. An unknown name is a ConfigError with the nearest one."""
+    if name not in PRESETS:
+        near = difflib.get_close_matches(name, PRESETS, n=1)
+        hint = f"Did you mean `{near[0]}`?" if near else f"There are {', '.join(PRESETS)}."
+        raise ConfigError(f"Unknown preset `{name}`.", hint=hint)
+    values: Tree = {}
+    for key, value in PRESETS[name].values.items():
+        set_key(values, key, value)
+    return Layer(f"preset {name}", values)
