@@ -41,7 +41,7 @@ _PAPER_BASE = {
     "training.label_smoothing": 0.1,
     "training.smoothing_over": "all",
     "training.max_tokens": 25_000,
-    "training.optimizer_betas": [0.9, 0.98],
+    "training.optimizer_betas": (0.9, 0.98),
     "training.optimizer_epsilon": 1e-9,
     "training.schedule": "noam",
     "training.learning_rate": 1.0,
@@ -90,7 +90,7 @@ _T2T_BASE_V2 = {
 }
 
 # constant 2.0 * linear_warmup * rsqrt_decay * rsqrt_hidden_size is v2's curve under another name.
-_T2T_BASE_V3 = {**_T2T_BASE_V2, "training.optimizer_betas": [0.9, 0.997]}
+_T2T_BASE_V3 = {**_T2T_BASE_V2, "training.optimizer_betas": (0.9, 0.997)}
 
 _MULTI30K_TINY = {
     "tokenizer.joint": True,
@@ -111,7 +111,7 @@ _MULTI30K_TINY = {
     "training.label_smoothing": 0.1,
     "training.max_tokens": 4096,
     "training.accumulate": 2,  # the published runs had two devices
-    "training.optimizer_betas": [0.9, 0.98],
+    "training.optimizer_betas": (0.9, 0.98),
     "training.optimizer_epsilon": 1e-8,
     "training.schedule": "inverse_sqrt",
     "training.learning_rate": 0.005,
@@ -149,7 +149,7 @@ _CHARACTER = {
     "training.patience": 10,
     "search.beam": 5,
     "search.length_penalty": 0.0,
-    "evaluation.metrics": ["wer", "cer"],
+    "evaluation.metrics": ("wer", "cer"),
 }
 
 _TORCH_DEFAULT = {
