@@ -1,0 +1,106 @@
+"""Writing files so that a reader finds the old one or the new one, never half of one.
+
+Knows nothing of what the files hold.
+"""
+
+import errno
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from heedful.errors import HeedfulError
+
+TEMPORARY = ".writing-"  # the start of the name of a file that is being written
+EDITED = "Was the file edited by hand?"
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals to write `path` into errors that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            message = f"The disk is full: {path} could not be written."
+            hint = "Free some space; what was there before is unharmed."
+        elif isinstance(error, PermissionError):
+            message = f"{path} may not be written (permission denied)."
+            hint = "Choose a folder that belongs to you."
+        else:
+            message, hint = f"{path} could not be written: {error.strerror or error}.", None
+        raise HeedfulError(message, hint=hint) from error
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines (each gets its "\\n") under a temporary name in the same folder, then put the file in its place.
+
+    An existing file stays as it is until the new one is whole and on the disk. Raises HeedfulError where that fails.
+    """
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
+        try:
+            with open(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+def _umask() -> int:
+    """The permissions that this process withholds from new files (the system call can only be read by setting it)."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add one line at the end of a file, in one write. Raises HeedfulError where that fails."""
+    with explained(path), path.open("a", encoding="utf-8", newline="\n") as file:
+        file.write(f"{line}\n")
+
+
+def to_json(record: Mapping[str, Any]) -> str:
+    """One line of strict JSON.
+
+    Numbers that JSON lacks become the strings "nan", "inf" and "-inf", which float() reads back.
+    """
+    return json.dumps(_finite(record), ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines, one a line.
+
+    A last line without its "\\n" is one whose writing was cut off: it is left out.
+    Raises HeedfulError with the line where anything else is no JSON object.
+    """
+    with path.open(encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith("\n"):
+                return
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise HeedfulError(f"{path}:{number} is no JSON: {error.msg}.", hint=EDITED) from None
+            if not isinstance(record, dict):
+                raise HeedfulError(f"{path}:{number} is no JSON object.", hint=EDITED)
+            yield record
