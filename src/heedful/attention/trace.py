@@ -1,4 +1,4 @@
-"""What one sentence pair's attention looked like: the weights of every layer and head, their masks, and the tokens on both axes.
+"""What one sentence pair's attention looked like: weights and masks of every layer and head, and the tokens on both axes.
 
 Knows no model, no drawing and no file: models fill a `Trace`, `heedful.inspection` shows it.
 """
@@ -66,7 +66,8 @@ class Trace(NamedTuple):
         for found in self.maps:
             if found.name == name:
                 return found
-        raise ValueError(f"`{name}` is no map of this trace; there are {', '.join(m.name for m in self.maps) or 'none'}.")
+        there = ", ".join(found.name for found in self.maps) or "none"
+        raise ValueError(f"`name` must be a map of this trace ({there}), but is {name!r}.")
 
     def shape(self, kind: str) -> tuple[int, int]:
         """(rows, columns) of a map of this kind: S S, T T or T S."""
@@ -81,7 +82,7 @@ class Trace(NamedTuple):
 def check_trace(trace: Trace) -> Trace:
     """Return the trace as it is if its labels, shapes and masks agree with each other; ValueError where they do not.
 
-    Rows need not sum to 1 (not every normaliser's do), but no weight may stand where the mask forbids, nor be NaN or infinite.
+    Rows need not sum to 1 (not every normaliser's do), but a weight is finite, and 0 where the mask forbids.
     """
     n_target = len(trace.predicted)
     for name, labels in (("consumed", trace.consumed), ("log_p", trace.log_p)):

@@ -1,0 +1,65 @@
+"""Named masks: who may attend to whom. True = may attend, everywhere.
+
+Knows no scores: masks are applied by the normaliser. A bare tensor is never taken for a mask, because a square
+[B, S] tensor would silently pass for [T, S] wherever B equals T.
+"""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+
+class Mask(NamedTuple):
+    """A visibility of shape [B or 1, H or 1, T or 1, S or 1]; build one by name, and combine with `&`."""
+
+    visible: Bool[Tensor, "B_or_1 H_or_1 T_or_1 S_or_1"]
+
+    @staticmethod
+    def key_padding(real: Bool[Tensor, "B S"]) -> "Mask":
+        """Hide the filler keys of each sentence: True where a key is real."""
+        return Mask(_boolean(real, "key_padding", 2)[:, None, None, :])
+
+    @staticmethod
+    def pair(visible: Bool[Tensor, "T S"]) -> "Mask":
+        """One table for all sentences and heads: may query t see key s?"""
+        return Mask(_boolean(visible, "pair", 2)[None, None])
+
+    @staticmethod
+    def full(visible: Bool[Tensor, "B H_or_1 T S"]) -> "Mask":
+        """A table for each sentence, and for each head or for all heads."""
+        return Mask(_boolean(visible, "full", 4))
+
+    @staticmethod
+    def causal(n_queries: int, n_keys: int, offset: int, device: torch.device | None = None) -> "Mask":
+        """Query t, which stands at position offset + t, sees the keys at positions 0 to offset + t.
+
+        The offset is required: with 1 query and 4 cached keys it is 3, and nothing else tells. [Vaswani 2017, 3.2.3]
+        """
+        if offset < 0:
+            raise ValueError(f"`offset` is the position of the first query, so at least 0, but is {offset}.")
+        query_positions = torch.arange(offset, offset + n_queries, device=device)[:, None]
+        return Mask.pair(torch.arange(n_keys, device=device)[None, :] <= query_positions)
+
+    def __and__(self, other: "Mask") -> "Mask":
+        """Visible in both."""
+        return Mask(self.visible & other.visible)
+
+    def check(self, batch: int, heads: int, queries: int, keys: int) -> None:
+        """Raise ValueError if this mask does not fit scores of shape [batch, heads, queries, keys]."""
+        wanted = (batch, heads, queries, keys)
+        if any(have not in (1, want) for have, want in zip(self.visible.shape, wanted, strict=True)):
+            raise ValueError(f"A mask of shape {list(self.visible.shape)} does not fit scores of shape {list(wanted)}.")
+
+    def count_empty_rows(self) -> int:
+        """How many query rows may attend to nothing (their context is zero): expected 0, unless the data says otherwise."""
+        return int((~self.visible.any(dim=-1)).sum())
+
+
+def _boolean(visible: Tensor, name: str, rank: int) -> Tensor:
+    if visible.dtype != torch.bool:
+        raise ValueError(f"`{name}` takes a bool mask, True = may attend, but the dtype is {visible.dtype}.")
+    if visible.dim() != rank:
+        raise ValueError(f"`{name}` takes a mask of {rank} dimensions, but the shape is {list(visible.shape)}.")
+    return visible

@@ -1,0 +1,63 @@
+"""What training, search and inspection may ask of a model, whatever it is made of.
+
+B sentences, S/T source/target length, D d_model, V vocabulary, K beams, N = B * K rows.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Self
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.attention import Map
+
+
+class Memory(NamedTuple):
+    """The encoded source: one vector a token, and which tokens are real (True)."""
+
+    values: Float[Tensor, "B S D"]
+    mask: Bool[Tensor, "B S"]
+
+
+class State(ABC):
+    """What a decoder remembers between steps, for K consecutive rows a sentence. Never changed in place."""
+
+    @abstractmethod
+    def reorder(self, rows: Int[Tensor, " N"]) -> Self:
+        """The state of these rows, in this order: K rows for each sentence that stays, all of that one sentence."""
+
+
+class Seq2Seq(nn.Module, ABC):
+    """An encoder, a decoder, and one law: `decode(memory, y)[:, t]` equals the t-th `step`."""
+
+    @abstractmethod
+    def encode(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Memory:
+        """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
+
+    @abstractmethod
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None) -> Float[Tensor, "B T D"]:
+        """All positions at once, each seeing only itself and those before it (teacher forcing)."""
+
+    @abstractmethod
+    def start(self, memory: Memory, beams: int) -> State:
+        """The state before the first token, for `beams` rows a sentence."""
+
+    @abstractmethod
+    def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], State]:
+        """Consume one token a row; the hidden vector that predicts the next one, and the new state."""
+
+    @abstractmethod
+    def output_weight(self) -> Float[Tensor, "V D"]:
+        """The matrix before the softmax: logits are hidden vectors times its transpose."""
+
+    def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
+        """Unnormalised log-probabilities of the next token."""
+        return nn.functional.linear(hidden, self.output_weight())
+
+    def forward(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], tgt_in: Int[Tensor, "B T"]
+    ) -> Float[Tensor, "B T D"]:
+        """Encode and decode: what training calls."""
+        return self.decode(self.encode(src, src_mask), tgt_in)

@@ -1,0 +1,208 @@
+"""The Transformer, Figure 1 of the paper from top to bottom. [Vaswani 2017, section 3]
+
+Knows no tokens as text, no loss and no search. Shapes: B sentences, S/T source/target length, D d_model, K beams, N = B * K rows.
+"""
+
+from typing import NamedTuple, Self, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.attention import KeyValue, Map, Mask, MultiHeadAttention
+from heedful.layers.embedding import Embedding
+from heedful.layers.feedforward import FeedForward
+from heedful.layers.position import LearnedPositions, SinusoidalPositions
+from heedful.layers.sublayer import Sublayer
+from heedful.models.config import ModelConfig
+from heedful.models.interface import Memory, Seq2Seq, State
+
+
+@final
+class Transformer(Seq2Seq):
+    """Encoder and decoder stacks around attention alone. `tie` decides which of the three matrices are one."""
+
+    def __init__(self, config: ModelConfig, source_size: int, target_size: int) -> None:
+        super().__init__()
+        if config.tie == "all" and source_size != target_size:
+            raise ValueError(
+                f'`tie` = "all" shares one matrix, but the vocabularies have {source_size} and {target_size} entries: '
+                'use a joint tokenizer, or tie = "decoder".'
+            )
+        self.embed_target = Embedding(target_size, config.d_model, scaled=config.scale_embedding)
+        self.embed_source = (
+            self.embed_target if config.tie == "all" else Embedding(source_size, config.d_model, scaled=config.scale_embedding)
+        )
+        self.output = (
+            self.embed_target if config.tie != "none" else Embedding(target_size, config.d_model, scaled=False)
+        )
+        self.source_positions = _positions(config)
+        self.target_positions = _positions(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)
+
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
+        x = self.dropout(self.embed_source(src) + self.source_positions(src.shape[1]))
+        mask = Mask.key_padding(src_mask)
+        for number, layer in enumerate(self.encoder):
+            x = layer(x, mask, _Recorder(f"encoder.{number}", maps))
+        return Memory(self.encoder_norm(x), src_mask)
+
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None) -> Float[Tensor, "B T D"]:
+        length = tgt_in.shape[1]
+        x = self.dropout(self.embed_target(tgt_in) + self.target_positions(length))
+        causal = Mask.causal(length, length, offset=0, device=tgt_in.device)
+        padding = Mask.key_padding(memory.mask)
+        for number, layer in enumerate(self.decoder):
+            read = layer.cross_attention.project(memory.values)
+            x = layer(x, causal, read, padding, _Recorder(f"decoder.{number}", maps))
+        return self.decoder_norm(x)
+
+    def start(self, memory: Memory, beams: int) -> "TransformerState":
+        read = [layer.cross_attention.project(memory.values) for layer in self.decoder]
+        return TransformerState(beams, 0, [None] * len(read), read, memory.mask)
+
+    def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], "TransformerState"]:
+        assert isinstance(state, TransformerState)
+        x = self.dropout(self.embed_target(tokens)[:, None] + self.target_positions(1, offset=state.length))  # [N 1 D]
+        padding = Mask.key_padding(state.memory_mask)
+        written: list[KeyValue | None] = []
+        for layer, past, read in zip(self.decoder, state.written, state.read, strict=True):
+            x, now = layer.step(x, past, read, padding, state.beams)
+            written.append(now)
+        after = TransformerState(state.beams, state.length + 1, written, state.read, state.memory_mask)
+        return self.decoder_norm(x)[:, 0], after
+
+    def output_weight(self) -> Float[Tensor, "V D"]:
+        return self.output.weight
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then the feed-forward network, each in its sublayer. [3.1]"""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, config.ffn_dropout)
+        self.self_sublayer, self.feed_sublayer = _sublayer(config), _sublayer(config)
+
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask, recorder: "_Recorder") -> Float[Tensor, "B S D"]:
+        def attend_to_self(h: Tensor) -> Tensor:
+            return recorder.read(self.self_attention, h, self.self_attention.project(h), mask, "self")
+
+        x = self.self_sublayer(x, attend_to_self)
+        return self.feed_sublayer(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the memory, then the feed-forward network. [3.1]"""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.cross_attention = _attention(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, config.ffn_dropout)
+        self.self_sublayer, self.cross_sublayer, self.feed_sublayer = (_sublayer(config) for _ in range(3))
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], causal: Mask, read: KeyValue, padding: Mask, recorder: "_Recorder"
+    ) -> Float[Tensor, "B T D"]:
+        def attend_to_self(h: Tensor) -> Tensor:
+            return recorder.read(self.self_attention, h, self.self_attention.project(h), causal, "self")
+
+        def attend_to_memory(h: Tensor) -> Tensor:
+            return recorder.read(self.cross_attention, h, read, padding, "cross")
+
+        x = self.self_sublayer(x, attend_to_self)
+        x = self.cross_sublayer(x, attend_to_memory)
+        return self.feed_sublayer(x, self.feed_forward)
+
+    def step(
+        self, x: Float[Tensor, "N 1 D"], past: KeyValue | None, read: KeyValue, padding: Mask, beams: int
+    ) -> tuple[Float[Tensor, "N 1 D"], KeyValue]:
+        """One position: its keys and values are appended to `past`, and every query sees all that stands there."""
+        written = past
+
+        def attend_to_self(h: Tensor) -> Tensor:
+            nonlocal written
+            now = self.self_attention.project(h)
+            written = now if past is None else past.append(now)
+            return self.self_attention(h, written).output
+
+        def attend_to_memory(h: Tensor) -> Tensor:
+            # The K beams of a sentence are K queries to one memory, so that memory is never copied.  [N 1 D] -> [B K D]
+            beside = h.view(-1, beams, h.shape[-1])
+            return self.cross_attention(beside, read, padding).output.view_as(h)
+
+        x = self.self_sublayer(x, attend_to_self)
+        x = self.cross_sublayer(x, attend_to_memory)
+        assert written is not None
+        return self.feed_sublayer(x, self.feed_forward), written
+
+
+@final
+class TransformerState(State):
+    """Keys and values: `written` a row (grows with each step), `read` from the memory, a sentence (never grows)."""
+
+    def __init__(
+        self,
+        beams: int,
+        length: int,
+        written: list[KeyValue | None],
+        read: list[KeyValue],
+        memory_mask: Bool[Tensor, "B S"],
+    ) -> None:
+        self.beams, self.length = beams, length
+        self.written, self.read, self.memory_mask = written, read, memory_mask
+
+    def reorder(self, rows: Int[Tensor, " N"]) -> Self:
+        written = [None if past is None else past.reorder(rows) for past in self.written]
+        sentences = rows.view(-1, self.beams)[:, 0] // self.beams
+        read, memory_mask = self.read, self.memory_mask
+        if len(sentences) != len(memory_mask) or not torch.equal(sentences, torch.arange(len(sentences), device=rows.device)):
+            read, memory_mask = [kv.reorder(sentences) for kv in read], memory_mask.index_select(0, sentences)
+        return type(self)(self.beams, self.length, written, read, memory_mask)
+
+
+class _Recorder(NamedTuple):
+    """Calls an attention; where somebody asked for maps, keeps the first sentence's weights and mask."""
+
+    layer: str
+    maps: list[Map] | None
+
+    def read(self, attention: MultiHeadAttention, query: Tensor, key_value: KeyValue, mask: Mask, what: str) -> Tensor:
+        if self.maps is None:
+            return attention(query, key_value, mask).output
+        if attention.training:
+            raise ValueError("Attention maps are taken in eval mode only: call `model.eval()` first.")
+        output, weights = attention(query, key_value, mask, weights=True)
+        visible = mask.visible.expand(-1, -1, weights.shape[2], weights.shape[3])[0]
+        self.maps.append(Map(f"{self.layer}.{what}", weights[0].detach().float(), visible))
+        return output
+
+
+def _attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        config.d_model,
+        config.n_heads,
+        d_k=config.head_key_width,
+        d_v=config.head_value_width,
+        bias=config.attention_bias,
+        dropout=config.attention_dropout,
+    )
+
+
+def _sublayer(config: ModelConfig) -> Sublayer:
+    return Sublayer(config.d_model, config.norm, config.norm_epsilon, config.dropout)
+
+
+def _final_norm(config: ModelConfig) -> nn.Module:
+    return nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.norm == "pre" else nn.Identity()
+
+
+def _positions(config: ModelConfig) -> nn.Module:
+    if config.positions == "learned":
+        return LearnedPositions(config.d_model, config.max_positions)
+    return SinusoidalPositions(config.d_model, config.positions)

@@ -1,0 +1,225 @@
+"""The training loop: batches in, checkpoints and log events out.
+
+Knows no text, no metric and no corpus: it asks `batch_at` for the n-th batch and `validate` for a score. Batch number and
+randomness are functions of (seed, update), so a run that was killed anywhere goes on as if it had not been.
+"""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from heedful.data.batch import Batch
+from heedful.errors import HeedfulError, Interrupted
+from heedful.models.interface import Seq2Seq
+from heedful.training.checkpoint import CheckpointFolder, Progress
+from heedful.training.config import TrainingConfig
+from heedful.training.objective import Loss, label_smoothed_cross_entropy
+from heedful.training.schedule import learning_rate
+
+LogEvent = Callable[[str, Mapping[str, object]], None]
+
+
+class Validation(NamedTuple):
+    """What a validation found: named values to log, and the one number that chooses (higher is better)."""
+
+    values: dict[str, float]
+    score: float
+
+
+class Outcome(NamedTuple):
+    """How training ended."""
+
+    progress: Progress
+    reason: str  # "max_updates" | "max_minutes" | "patience"
+
+
+class Diverged(HeedfulError):
+    """Training left the numbers; `indices` are the pairs of the batch at which it was seen."""
+
+    def __init__(self, message: str, indices: list[int], *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.indices = indices
+
+
+@final
+class Trainer:
+    """Drives one model from its last checkpoint to the end of its training."""
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        config: TrainingConfig,
+        *,
+        d_model: int,
+        seed: int,
+        checkpoints: CheckpointFolder,
+        log: LogEvent,
+    ) -> None:
+        self.model, self.config, self.d_model, self.seed = model, config, d_model, seed
+        self.checkpoints, self.log = checkpoints, log
+        self.optimizer = build_optimizer(model, config)
+
+    def run(
+        self,
+        batch_at: Callable[[int], Batch],
+        validate: Callable[[Seq2Seq], Validation],
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> Outcome:
+        """Train until `max_updates`, `max_minutes` or lost patience; validated and saved at the end.
+
+        Raises Diverged on a loss or gradient that is not finite or worse than guessing; Interrupted, after a
+        checkpoint, when `stop_requested` turns true.
+        """
+        progress = self.checkpoints.load_last(self.model, self.optimizer)
+        window = _Window()
+        while (reason := self._ended(progress)) is None:
+            started = time.perf_counter()
+            update = progress.update + 1
+            self._update(update, batch_at, window)
+            progress = replace(
+                progress, update=update, seconds=progress.seconds + time.perf_counter() - started, validated=False
+            )
+            if update % self.config.log_every == 0:
+                self._log_window(progress, window)
+                window = _Window()
+            if update % self.config.validate_every == 0 or self._ended(progress) is not None:
+                progress = self._validate(progress, validate)
+                self.checkpoints.save(self.model, self.optimizer, progress)
+            elif stop_requested():
+                self.checkpoints.save(self.model, self.optimizer, progress)
+            if stop_requested() and self._ended(progress) is None:
+                raise Interrupted(f"Stopped after update {update}; the checkpoint is written.")
+        return Outcome(progress, reason)
+
+    def _update(self, update: int, batch_at: Callable[[int], Batch], window: "_Window") -> None:
+        """One optimiser step over `accumulate` batches: sums are added up, and divided once by the number of tokens."""
+        self.model.train()
+        rate = learning_rate(self.config, self.d_model, update)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        losses: list[Loss] = []
+        indices: list[int] = []
+        for part in range(self.config.accumulate):
+            batch = batch_at((update - 1) * self.config.accumulate + part)
+            torch.manual_seed(seed_of(self.seed, update, part))
+            loss = compute_loss(self.model, batch, self.config)
+            loss.smoothed.backward()
+            losses.append(loss)
+            indices += batch.indices
+        count = sum(loss.count for loss in losses)
+        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+        torch._foreach_mul_(gradients, 1 / count)
+        norm = self._clip(gradients)
+        window.add(losses, norm, rate)
+        self._check(update, losses, count, norm, indices)
+        self.optimizer.step()
+
+    def _clip(self, gradients: list[Tensor]) -> float:
+        norm = torch.nn.utils.get_total_norm(gradients)
+        if self.config.clip_norm is not None:
+            torch._foreach_mul_(gradients, float((self.config.clip_norm / (norm + 1e-6)).clamp(max=1.0)))
+        return float(norm)
+
+    def _check(self, update: int, losses: list[Loss], count: int, norm: float, indices: list[int]) -> None:
+        nll = float(sum(float(loss.nll) for loss in losses)) / count
+        if not (math.isfinite(nll) and math.isfinite(norm)):
+            what = f"the loss is {nll:g}, the gradient's norm {norm:g}"
+        elif update > self.config.warmup_steps and nll > 2 * math.log(len(self.model.output_weight())):
+            what = f"the loss is {nll:.1f} nats a token, twice that of guessing blindly"
+        else:
+            return
+        hint = "Halve training.learning_rate, lengthen training.warmup_steps, set training.clip_norm = 1.0, or use float32."
+        raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=hint)
+
+    def _validate(self, progress: Progress, validate: Callable[[Seq2Seq], Validation]) -> Progress:
+        self.model.eval()
+        started = time.perf_counter()
+        with torch.no_grad():
+            found = validate(self.model)
+        better = found.score > progress.best_score
+        progress = replace(
+            progress,
+            best_update=progress.update if better else progress.best_update,
+            best_score=found.score if better else progress.best_score,
+            without_better=0 if better else progress.without_better + 1,
+            validated=True,
+        )
+        spent = {"validation_seconds": time.perf_counter() - started}
+        where = {"update": progress.update, "seconds": progress.seconds, "best": better}
+        self.log("validation", {**where, **found.values, **spent})
+        return progress
+
+    def _log_window(self, progress: Progress, window: "_Window") -> None:
+        self.log("train", {"update": progress.update, "seconds": progress.seconds, **window.facts()})
+
+    def _ended(self, progress: Progress) -> str | None:
+        config = self.config
+        if progress.update >= config.max_updates:
+            return "max_updates"
+        if config.max_minutes is not None and progress.seconds >= 60 * config.max_minutes:
+            return "max_minutes"
+        if config.patience is not None and progress.without_better >= config.patience:
+            return "patience"
+        return None
+
+
+class _Window:
+    """What happened since the last log line."""
+
+    def __init__(self) -> None:
+        self.losses: list[Loss] = []
+        self.norms: list[float] = []
+        self.rate = 0.0
+        self.started = time.perf_counter()
+
+    def add(self, losses: list[Loss], norm: float, rate: float) -> None:
+        self.losses += losses
+        self.norms.append(norm)
+        self.rate = rate
+
+    def facts(self) -> dict[str, float]:
+        count = sum(loss.count for loss in self.losses)
+        nll = float(sum(float(loss.nll) for loss in self.losses)) / count
+        return {
+            "loss": float(sum(float(loss.smoothed) for loss in self.losses)) / count,
+            "perplexity": math.exp(min(nll, 50.0)),
+            "learning_rate": self.rate,
+            "gradient_norm": sum(self.norms) / len(self.norms),
+            "target_tokens_per_second": count / (time.perf_counter() - self.started),
+        }
+
+
+def compute_loss(model: Seq2Seq, batch: Batch, config: TrainingConfig) -> Loss:
+    """The objective of one batch, in the configured precision; float32 sums in any case."""
+    low = config.precision == "bfloat16"
+    with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
+        hidden = model(batch.src, batch.src_mask, batch.tgt_in)
+        return label_smoothed_cross_entropy(
+            hidden, model.output_weight(), batch.tgt_out, config.label_smoothing, config.smoothing_over
+        )
+
+
+def build_optimizer(model: Seq2Seq, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Adam [Kingma 2015], or AdamW [Loshchilov 2019] with weight decay on matrices only, as one fused kernel."""
+    matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+    vectors = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
+    return torch.optim.AdamW(
+        [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}],
+        lr=config.learning_rate,
+        betas=config.optimizer_betas,
+        eps=config.optimizer_epsilon,
+        fused=True,
+    )
+
+
+def seed_of(*parts: int) -> int:
+    """A 63-bit seed from numbers: equal numbers, equal seed; neighbours unrelated."""
+    digest = hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1

@@ -1,0 +1,107 @@
+"""What training minimises: label-smoothed cross-entropy as a sum and a count, never a mean.
+
+Knows no model beyond its last hidden vectors and its output matrix. Padding (id 0 in `tgt_out`) carries no loss.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from heedful.text.vocabulary import PAD
+
+SmoothingOver = Literal["all", "others", "non_pad"]
+CHUNK_ELEMENTS = 4_000_000  # logits held at once: rows of a chunk times V
+
+
+class Loss(NamedTuple):
+    """Sums over `count` predicted tokens, in nats. `nll` is without smoothing: perplexity = exp(nll / count)."""
+
+    smoothed: Float[Tensor, ""]
+    nll: Float[Tensor, ""]
+    count: int
+
+
+class Target(NamedTuple):
+    """The smoothed target distribution: `right` on the true class, `rest` on the others, 0 on padding if `skip_pad`."""
+
+    right: float
+    rest: float
+    skip_pad: bool
+
+
+def smoothed_target(n_classes: int, epsilon: float, over: SmoothingOver) -> Target:
+    """Three conventions of label smoothing [Szegedy 2016, section 7; Vaswani 2017, 5.4], which share epsilon among
+
+    "all" V classes (the true one keeps 1 - epsilon + epsilon / V; torch), the V - 1 "others" (tensor2tensor), or
+    the V - 2 others that are not padding ("non_pad"; the Annotated Transformer).
+    """
+    sharers = {"all": n_classes, "others": n_classes - 1, "non_pad": n_classes - 2}[over]
+    if sharers < 1:
+        raise ValueError(f"`{over}` smoothing needs more than {n_classes} classes.")
+    rest = epsilon / sharers
+    return Target(1 - epsilon + (rest if over == "all" else 0.0), rest, over == "non_pad")
+
+
+def label_smoothed_cross_entropy(
+    hidden: Float[Tensor, "B T D"],
+    output_weight: Float[Tensor, "V D"],
+    tgt_out: Int[Tensor, "B T"],
+    epsilon: float = 0.0,
+    over: SmoothingOver = "all",
+) -> Loss:
+    """-sum q log softmax(hidden @ output_weight^T) over the real target tokens, with q from `smoothed_target`.
+
+    The product, the softmax and their gradient go through [chunk V] pieces, so [B T V] is never held.
+    """
+    real = tgt_out != PAD
+    rows, labels = hidden[real], tgt_out[real]  # [M D], [M]
+    target = smoothed_target(len(output_weight), epsilon, over)
+    smoothed, nll = _ChunkedCrossEntropy.apply(rows, output_weight, labels, target)
+    return Loss(smoothed, nll.detach(), len(labels))
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    """d loss / d logits = softmax(logits) - q, so each chunk's gradient is made while its logits are there."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, weight: Tensor, labels: Tensor, target: Target) -> tuple[Tensor, Tensor]:
+        wanted = rows.requires_grad or weight.requires_grad
+        device = rows.device.type
+        low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+        columns = weight.to(low)
+        grad_rows = torch.empty_like(rows) if wanted else None
+        grad_weight = torch.zeros_like(weight) if wanted else None
+        smoothed = weight.new_zeros(())
+        nll = torch.zeros_like(smoothed)
+        size = max(1, CHUNK_ELEMENTS // len(weight))
+        for start in range(0, len(rows), size):
+            piece = slice(start, start + size)
+            some = rows[piece].to(low)
+            logits = nn.functional.linear(some, columns).to(weight.dtype)  # [chunk V]; sums are never in bfloat16
+            right = labels[piece, None]
+            log_total = logits.logsumexp(dim=-1)
+            z_right = logits.gather(1, right)[:, 0]
+            others = logits.sum(dim=-1) - (logits[:, PAD] if target.skip_pad else 0.0) - z_right
+            chunk_nll = log_total - z_right
+            smoothed += (log_total - target.right * z_right - target.rest * others).sum()
+            nll += chunk_nll.sum()
+            if grad_rows is None or grad_weight is None:
+                continue
+            # In place, the logits become their gradient: softmax - q.
+            logits.sub_(log_total[:, None]).exp_().sub_(target.rest)
+            if target.skip_pad:
+                logits[:, PAD] += target.rest
+            logits.scatter_add_(1, right, logits.new_full(right.shape, target.rest - target.right))
+            slope = logits.to(low)
+            grad_rows[piece] = slope @ columns
+            grad_weight += (slope.mT @ some).to(weight.dtype)
+        ctx.save_for_backward(grad_rows, grad_weight)
+        ctx.mark_non_differentiable(nll)
+        return smoothed, nll
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+        grad_rows, grad_weight = ctx.saved_tensors
+        return grads[0] * grad_rows, grads[0] * grad_weight, None, None
