@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from heedful.config import Config
 
@@ -20,6 +20,13 @@ class EvaluationConfig(Config):
     )
     dev_beam: Annotated[int, Field(gt=0)] = Field(1, description="beam at validations during training")
     postprocess: Literal["none", "moses-lowercase"] = Field(
-        "none", description="applied to outputs (and raw references) before multi-bleu; moses-lowercase: the published Multi30k protocol"
+        "none", description="before multi-bleu; moses-lowercase: the published Multi30k protocol"
     )
+    language: str | None = Field(None, description="of the outputs, as Moses names it (de), for moses-lowercase")
     bootstrap_samples: Annotated[int, Field(gt=0)] = Field(1000, description="resamples for confidence intervals")
+
+    @model_validator(mode="after")
+    def _moses_needs_language(self) -> "EvaluationConfig":
+        if self.postprocess != "none" and self.language is None:
+            raise ValueError(f'postprocess = "{self.postprocess}" needs the `language` of the outputs, such as "de"')
+        return self

@@ -1,0 +1,66 @@
+"""Scores of outputs against references: value, interval, count and signature together.
+
+Does not know where outputs come from.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from heedful.evaluation.metrics import Metric
+from heedful.evaluation.significance import Matrix, bootstrap_interval
+
+
+class Score(NamedTuple):
+    """One metric over n items, in per cent, with its 95 % bootstrap interval and full metric signature."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    n: int
+    signature: str
+
+
+def measure(metric: Metric, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Matrix:
+    """The statistics of each item, [n items, k statistics].
+
+    Raises ValueError where outputs and references do not match, or an item has no reference.
+    """
+    if len(outputs) != len(references):
+        raise ValueError(
+            f"`references` must have an entry for each of the {len(outputs)} outputs, but has {len(references)}."
+        )
+    if not outputs:
+        raise ValueError("`outputs` must hold at least one line, but is empty.")
+    bare = next((i for i, targets in enumerate(references) if not targets), None)
+    if bare is not None:
+        raise ValueError(f"`references` must hold at least one reference for each output, but item {bare} has none.")
+    return np.array([metric.statistics(*item) for item in zip(outputs, references, strict=True)], dtype=np.float64)
+
+
+def score(metric: Metric, statistics: Matrix, references: Sequence[Sequence[str]], samples: int, seed: int) -> Score:
+    """The score that these statistics of items add up to. `references` only count for the signature."""
+    low, high = bootstrap_interval(metric, statistics, samples, seed)
+    return Score(
+        metric=metric.name,
+        value=metric.value(statistics.sum(axis=0).tolist()),
+        low=low,
+        high=high,
+        n=len(statistics),
+        signature=f"nrefs:{reference_count(references)}|{metric.signature}",
+    )
+
+
+def score_outputs(
+    outputs: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[Metric], samples: int, seed: int
+) -> list[Score]:
+    """Score outputs by each metric. `references[i]` holds every right target of item i."""
+    return [score(metric, measure(metric, outputs, references), references, samples, seed) for metric in metrics]
+
+
+def reference_count(references: Sequence[Sequence[str]]) -> str:
+    """The number of references of every item, or "var" where it differs, as in sacrebleu's signatures."""
+    counts = {len(targets) for targets in references}
+    return str(counts.pop()) if len(counts) == 1 else "var"
