@@ -1,6 +1,6 @@
 """Reading configurations: TOML files, presets and `key=value` overrides, into frozen, strict pydantic models.
 
-Knows no section of any configuration: each section stands beside the code that reads it, and a default is written there once.
+Knows no section of any configuration: each stands beside the code that reads it, and a default is written there once.
 """
 
 import difflib
@@ -43,30 +43,39 @@ class Resolved(NamedTuple):
 
 
 def read_toml(path: Path) -> Layer:
-    """Read a TOML file; the error names the line."""
+    """Read a TOML file (a byte order mark is allowed); the error names the line."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(
-            f"No configuration file at {path}.", hint="`heedful init` writes a complete one; `heedful config presets` lists names."
-        ) from None
+        hint = "`heedful init` writes a complete one; `heedful config presets` lists names."
+        raise ConfigError(f"No configuration file at {path}.", hint=hint) from None
     except IsADirectoryError:
-        raise ConfigError(f"{path} is a directory, not a configuration file.", hint="Name the .toml file inside it.") from None
+        hint = "Name the .toml file inside it."
+        raise ConfigError(f"{path} is a directory, not a configuration file.", hint=hint) from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}).", hint="Is this really a TOML file?") from None
+        hint = "Is this really a TOML file?"
+        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}).", hint=hint) from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from None
     try:
         return Layer(str(path), tomllib.loads(text), text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}.", hint="Strings need quotes in TOML: norm = \"post\".") from None
+        hint = 'Strings need quotes in TOML: norm = "post".'
+        raise ConfigError(f"{path}: {_lower_first(str(error))}.", hint=hint) from None
 
 
 def parse_overrides(assignments: Sequence[str]) -> Layer:
-    """`training.max_updates=100` -> {"training": {"max_updates": 100}}. A value that is no TOML value is taken as a string."""
+    """`training.max_updates=100` -> {"training": {"max_updates": 100}}.
+
+    A value that is no TOML value is taken as a string, so that quotes can be left out.
+    """
     values: Tree = {}
     for assignment in assignments:
         key, equals, raw = assignment.partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z_][\w.\-]*", key):
-            raise ConfigError(f"`{assignment}` is not of the form key=value.", hint="For example: training.max_updates=100")
+            raise ConfigError(
+                f"`{assignment}` is not of the form key=value.", hint="For example: training.max_updates=100"
+            )
         try:
             value = tomllib.loads(f"value = {raw}")["value"]
         except tomllib.TOMLDecodeError:
@@ -81,7 +90,7 @@ def set_key(values: Tree, dotted: str, value: Any) -> None:
     for table in tables:
         values = values.setdefault(table, {})
         if not isinstance(values, dict):
-            raise ConfigError(f"`{dotted}`: `{table}` is a value, not a table.")
+            raise ConfigError(f"`{dotted}` cannot be set, because `{table}` is set to a single value as well.")
     values[last] = value
 
 
@@ -111,85 +120,141 @@ def resolve(kind: type[ConfigT], layers: Sequence[Layer]) -> Resolved:
     Raises ConfigError that names the key, its origin with the line, the nearest right key, and what was expected.
     """
     values: Tree = {}
-    set_by: dict[str, str] = {}
     for layer in layers:
         values = merge(values, layer.values)
-        set_by.update(dict.fromkeys(flatten(layer.values), layer.origin))
     try:
         config = kind.model_validate(values)
     except ValidationError as error:
         raise _explained(error.errors()[0], kind, layers) from None
-    return Resolved(config, {key: set_by.get(key, "default") for key in flatten(to_tree(config))})
+    keys = flatten(to_tree(config))
+    return Resolved(config, {key: _origin(key.split("."), layers) or "default" for key in keys})
 
 
 def _explained(error: ErrorDetails, kind: type[BaseModel], layers: Sequence[Layer]) -> ConfigError:
     """What pydantic found first, said with its place and the way out."""
-    path = [str(part) for part in error["loc"]]
-    dotted = ".".join(path)
-    place = _place(path, layers)
-    if error["type"] == "extra_forbidden":
-        known = _fields_at(kind, path[:-1])
-        near = difflib.get_close_matches(path[-1], known, n=1)
-        hint = f"Did you mean `{near[0]}`?" if near else f"Known keys here: {', '.join(sorted(known))}."
-        return ConfigError(f"{place}unknown key `{dotted}`.", hint=hint)
+    path = [part for part in error["loc"] if isinstance(part, str)]  # without the position inside a list
+    key = ".".join(path)
+    found = error.get("input")
     if error["type"] == "missing":
-        hint = "Add it, or start from a preset (`heedful config presets`)."
-        return ConfigError(f"{place}`{dotted}` is required and has no default.", hint=hint)
-    found = "" if isinstance(error.get("input"), dict) else f", but is {error.get('input')!r}"
-    return ConfigError(f"{place}`{dotted}`: {_lower_first(error['msg'])}{found}.")
+        hint = f"Add it, as `{key} = ...` or as a table [{key}]; `heedful init` writes a complete recipe."
+        return ConfigError(f"`{key}` is required and has no default.", hint=hint)
+    if error["type"] == "value_error":  # from a validator of ours, often about several keys of one table
+        message = error["msg"].removeprefix("Value error, ")
+        named = [[*path, name] for name in re.findall(r"`(\w+)`", message)]
+        subject = f"[{key}]: " if key and isinstance(found, dict) else f"`{key}`: " if key else ""
+        return ConfigError(f"{_place([*named, path], layers)}{subject}{message}.")
+    place = _place([path], layers)
+    if error["type"] == "extra_forbidden":
+        return ConfigError(f"{place}unknown key `{key}`.", hint=_nearest(kind, path))
+    wanted = "must be a table" if error["type"] == "model_type" else re.sub("^Input should", "must", error["msg"])
+    but = "a table" if isinstance(found, dict) else repr(found)
+    return ConfigError(f"{place}`{key}` {_lower_first(wanted)}, but is {but}.", hint=_suggestion(error))
+
+
+def _nearest(kind: type[BaseModel], path: Sequence[str]) -> str:
+    """The way out of an unknown key: a sibling of nearly this name, this name in another table, or the siblings."""
+    *tables, name = path
+    siblings = _fields_at(kind, tables)
+    near = difflib.get_close_matches(name, siblings, n=1)
+    if near:
+        return f"Did you mean `{'.'.join([*tables, near[0]])}`?"
+    elsewhere = [key for key in _all_keys(kind) if key.rpartition(".")[2] == name]
+    if elsewhere:
+        return f"Did you mean `{elsewhere[0]}`?"
+    return f"Known keys here: {', '.join(sorted(siblings))}."
+
+
+def _suggestion(error: ErrorDetails) -> str | None:
+    """The way out of a wrong value, where one is known."""
+    found = error.get("input")
+    if error["type"] == "bool_type" and isinstance(found, str):
+        return "TOML writes truth values as true and false."
+    if error["type"] == "literal_error" and isinstance(found, str):
+        allowed = re.findall(r"'([^']*)'", error["msg"])
+        near = difflib.get_close_matches(found, allowed, n=1)
+        return f"Did you mean `{near[0]}`?" if near else None
+    return None
 
 
 def _lower_first(text: str) -> str:
-    text = text.removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
 
 
-def _place(path: Sequence[str], layers: Sequence[Layer]) -> str:
-    """`file.toml, line 7: ` for the last layer that set this key (or a table above it)."""
+def _place(paths: Sequence[Sequence[str]], layers: Sequence[Layer]) -> str:
+    """The origin to show before a message: of the path that was set last, the earlier path where two were set together."""
     for layer in reversed(layers):
-        node: Any = layer.values
-        for part in path:
-            if not isinstance(node, dict) or part not in node:
-                break
-            node = node[part]
-        else:
-            line = line_of(layer.text, path) if layer.text is not None else None
-            return f"{layer.origin}, line {line}: " if line else f"{layer.origin}: "
+        for path in paths:
+            origin = _origin(path, [layer])
+            if origin:
+                return f"{origin}: "
     return ""
 
 
-def line_of(text: str, path: Sequence[str]) -> int | None:
-    """The 1-based line on which TOML text sets a dotted key, or None."""
-    table: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
-        if header:
-            table = [part.strip().strip("\"'") for part in header.group(1).split(".")]
-            if table == list(path):
-                return number
-            continue
-        key = re.match(r"\s*([\w.\-\"']+)\s*=", line)
-        if key and table + [part.strip("\"'") for part in key.group(1).split(".")] == list(path):
-            return number
+def _origin(path: Sequence[str], layers: Sequence[Layer]) -> str | None:
+    """`file.toml, line 7` for the last layer that sets this key (or a table of this name), or None."""
+    for layer in reversed(layers):
+        if path and _sets(layer.values, path):
+            line = None if layer.text is None else line_of(layer.text, path)
+            return f"{layer.origin}, line {line}" if line else layer.origin
     return None
+
+
+def _sets(values: Any, path: Sequence[str]) -> bool:
+    for part in path:
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def line_of(text: str, path: Sequence[str]) -> int | None:
+    """The 1-based line on which TOML text sets a dotted key, or the table that holds it inline; None if nowhere."""
+    table: list[str] = []
+    best, best_depth = None, 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
+        key = re.match(r"\s*([\w.\-\"']+)\s*=", line)
+        if header:
+            table = found = _parts(header.group(1))
+        elif key:
+            found = table + _parts(key.group(1))
+        else:
+            continue
+        if found == list(path[: len(found)]) and len(found) > best_depth:
+            best, best_depth = number, len(found)
+    return best
+
+
+def _parts(dotted: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in dotted.split(".")]
 
 
 def _fields_at(kind: type[BaseModel], path: Iterable[str]) -> list[str]:
     """The field names of the (nested) model at a path."""
     for part in path:
         field = kind.model_fields.get(part)
-        inner = [] if field is None else [t for t in _types_in(field.annotation) if issubclass(t, BaseModel)]
+        inner = [] if field is None else _sections_in(field.annotation)
         if not inner:
             return []
         kind = inner[0]
     return list(kind.model_fields)
 
 
-def _types_in(annotation: Any) -> list[type]:
-    """The classes inside `X`, `X | None`, ..."""
-    if isinstance(annotation, type):
+def _all_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
+    """Every dotted key that a configuration of this kind can hold."""
+    keys: list[str] = []
+    for name, field in kind.model_fields.items():
+        keys.append(prefix + name)
+        for section in _sections_in(field.annotation):
+            keys += _all_keys(section, f"{prefix}{name}.")
+    return keys
+
+
+def _sections_in(annotation: Any) -> list[type[BaseModel]]:
+    """The configuration classes inside `X`, `X | None`, ..."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [t for argument in getattr(annotation, "__args__", ()) for t in _types_in(argument)]
+    return [section for argument in getattr(annotation, "__args__", ()) for section in _sections_in(argument)]
 
 
 def to_tree(config: BaseModel) -> Tree:
@@ -197,26 +262,36 @@ def to_tree(config: BaseModel) -> Tree:
     return config.model_dump(mode="json", exclude_none=True)
 
 
+def to_plain(value: Any) -> Any:
+    """Tuples as lists, as TOML and JSON have them."""
+    return [to_plain(inner) for inner in value] if isinstance(value, tuple) else value
+
+
 def to_toml(config: BaseModel, *, comments: bool = False) -> str:
-    """Write a configuration as TOML; with `comments`, each key carries the description of its field."""
-    document = tomlkit.document()
-    _write_table(document, config, to_tree(config), comments)
-    return tomlkit.dumps(document)
+    """Write a configuration as TOML.
+
+    With `comments`, each table and key carries its description, and keys without a value stand as comments.
+    """
+    return "\n".join(_table_lines(config, (), comments)) + "\n"
 
 
-def _write_table(table: Any, config: BaseModel, tree: Tree, comments: bool) -> None:
-    scalars = {key: value for key, value in tree.items() if not isinstance(value, dict)}
-    for key, value in scalars.items():
-        item = tomlkit.item(value)
-        description = type(config).model_fields[key].description
-        if comments and description:
-            item.comment(description)
-        table.add(key, item)
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            inner = tomlkit.table()
-            _write_table(inner, getattr(config, key), value, comments)
-            table.add(key, inner)
+def _table_lines(config: BaseModel, path: tuple[str, ...], comments: bool) -> list[str]:
+    """The lines of one table: its own keys first, as TOML wants it, then the tables inside it."""
+    lines = [f"[{'.'.join(path)}]"] if path else []
+    if comments and config.__doc__:
+        lines.append(f"# {config.__doc__.strip().splitlines()[0]}")
+    tables: list[str] = []
+    for name, field in type(config).model_fields.items():
+        value = getattr(config, name)
+        if isinstance(value, BaseModel):
+            tables += ["", *_table_lines(value, (*path, name), comments)]
+        elif value is not None:
+            note = f"  # {field.description}" if comments and field.description else ""
+            lines.append(f"{name} = {tomlkit.item(to_plain(value)).as_string()}{note}")
+        elif comments:
+            section = f"[{'.'.join((*path, name))}]" if _sections_in(field.annotation) else f"{name} ="
+            lines.append(f"# {section}  # {field.description or 'not set'}")
+    return lines + tables
 
 
 class Difference(NamedTuple):

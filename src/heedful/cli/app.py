@@ -1,6 +1,7 @@
-"""The command `heedful`: lists the verbs, loads the one that is asked for, and turns errors into messages and exit codes.
+"""The command `heedful`: lists the verbs, loads the one asked for, and turns errors into messages and exit codes.
 
-Knows each verb's name and one line about it, and nothing else: a verb's module is imported when it runs or its own help is shown.
+Knows each verb's name and one line about it, and nothing else: a verb's module is imported when it runs or its own help
+is shown.
 """
 
 import errno
@@ -16,7 +17,7 @@ from heedful.errors import HeedfulError
 
 
 class Verb(NamedTuple):
-    """One line of `heedful --help`. The module is `heedful.cli.NAME`; a group holds `app`, a command the function NAME."""
+    """One line of `heedful --help`. A command is the function NAME of `heedful.cli.NAME`; a group is its `app`."""
 
     name: str
     summary: str
@@ -46,7 +47,7 @@ def load_verb(verb: Verb) -> Any:
     """Import a verb's module and build its command."""
     module = import_module(f"heedful.cli.{verb.name}")
     if verb.is_group:
-        command = typer.main.get_command(module.app)
+        command = typer.main.get_group(module.app)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
         alone.command(verb.name)(getattr(module, verb.name))

@@ -176,7 +176,9 @@ PRESETS = MappingProxyType(
         "t2t-base-v2": Preset("its transformer_base_v2: pre-norm, more dropout, warm-up 8,000, factor 2", _T2T_BASE_V2),
         "t2t-base-v3": Preset("its transformer_base since v3: v2 with Adam's second beta at 0.997", _T2T_BASE_V3),
         "multi30k-tiny": Preset("2.6 M parameters for tens of thousands of sentence pairs [Wu 2021]", _MULTI30K_TINY),
-        "character": Preset("spelling to sound, transliteration: characters, 3+3 pre-norm layers of width 128", _CHARACTER),
+        "character": Preset(
+            "spelling to sound, transliteration: characters, 3+3 pre-norm layers of width 128", _CHARACTER
+        ),
         "torch-default": Preset("the layers of torch.nn.Transformer with its default arguments", _TORCH_DEFAULT),
     }
 )

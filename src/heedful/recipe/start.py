@@ -1,0 +1,67 @@
+"""A first recipe for somebody's data: which preset suits it, and the whole file with a comment at every key.
+
+Knows no model; looks at no more of the data than it needs.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from heedful.config import Layer, parse_overrides, to_toml
+from heedful.data.corpus import Pair, read_parallel
+from heedful.errors import ConfigError
+from heedful.recipe.recipe import resolve_recipe
+from heedful.records.files import write_lines
+
+LOOK_AT = 1000  # pairs that show whether a source is a word or a sentence
+MANY_PAIRS = 500_000  # from here on the paper's base model is worth its time
+
+
+class Suggestion(NamedTuple):
+    """A preset, and why this one."""
+
+    preset: str
+    reason: str
+
+
+def suggest_preset(pairs: Iterable[Pair]) -> Suggestion:
+    """Single words: "character"; sentences: "multi30k-tiny", or "paper-base" where there are many."""
+    pairs = iter(pairs)
+    first = list(islice(pairs, LOOK_AT))
+    words = sum(len(pair.source.split()) == 1 for pair in first)
+    if 2 * words > len(first):
+        return Suggestion("character", f"{words} of the first {len(first)} sources are single words")
+    if len(first) + sum(1 for _ in islice(pairs, MANY_PAIRS)) < MANY_PAIRS:
+        return Suggestion("multi30k-tiny", f"there are fewer than {MANY_PAIRS:,} pairs of sentences")
+    return Suggestion("paper-base", f"there are {MANY_PAIRS:,} pairs of sentences or more")
+
+
+def first_recipe(preset: str | None, splits: dict[str, Sequence[str]], overrides: Sequence[str]) -> tuple[str, str]:
+    """The text of a complete recipe, and a sentence about the choice of its preset.
+
+    `splits` maps train, dev and test to their paths. Without a `preset` the training data decides; without data the
+    recipe holds file names to be edited.
+    """
+    command_line = parse_overrides(overrides)
+    data: dict[str, object] = {split: list(paths) for split, paths in splits.items() if paths}
+    named = data.get("train") or command_line.values.get("data")
+    if preset is not None:
+        reason = f"Preset {preset}, as you said."
+    elif splits.get("train"):
+        preset, why = suggest_preset(read_parallel(splits["train"]))
+        reason = f"Preset {preset}, because {why}."
+    else:
+        preset, reason = "multi30k-tiny", "Preset multi30k-tiny, for tens of thousands of pairs of sentences."
+    if not named:
+        data = {split: [f"{split}.source", f"{split}.target"] for split in ("train", "dev", "test")}
+        reason += " The file names under [data] are examples: put yours there."
+    start = Layer("heedful init", {"preset": preset, "data": data} if data else {"preset": preset})
+    return to_toml(resolve_recipe([start, command_line]).config, comments=True), reason
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that must not exist yet. An existing one is a ConfigError and stays as it is."""
+    if path.exists():
+        raise ConfigError(f"{path} exists already, and stays as it is.", hint="Name another file with --output.")
+    write_lines(path, text.splitlines())
