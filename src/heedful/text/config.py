@@ -10,27 +10,39 @@ from heedful.config import Config
 class SideConfig(Config):
     """How the text of one side becomes ids."""
 
-    kind: Literal["sentencepiece", "characters", "words"] = Field("sentencepiece", description="sentencepiece | characters | words (split at blanks)")
-    algorithm: Literal["unigram", "bpe"] = Field("unigram", description="sentencepiece only: unigram | bpe")
-    vocab_size: Annotated[int, Field(gt=4)] = Field(8000, description="sentencepiece: exact size; characters, words: the most frequent are kept")
-    lowercase: bool = Field(False, description="lower-case the text before anything else")
+    kind: Literal["sentencepiece", "characters", "words"] = Field(
+        default="sentencepiece", description="sentencepiece | characters | words (split at blanks)"
+    )
+    algorithm: Literal["unigram", "bpe"] = Field(default="unigram", description="sentencepiece only: unigram | bpe")
+    vocab_size: Annotated[int, Field(gt=4)] = Field(
+        default=8000, description="sentencepiece: exact size; characters, words: the most frequent are kept"
+    )
+    character_coverage: Annotated[float, Field(gt=0.9, le=1)] = Field(
+        default=1.0, description="sentencepiece: share of all characters in the text that get into the vocabulary"
+    )
+    unicode_form: Literal["NFC", "NFD", "NFKC", "none"] | None = Field(
+        default=None,
+        description="left out: NFKC for sentencepiece, else NFC; NFD: accents apart, Hangul as jamo (output is NFC again)",
+    )
+    lowercase: bool = Field(default=False, description="lower-case the text before anything else")
     sampling: Annotated[float, Field(ge=0, lt=1)] = Field(
-        0.0, description="sentencepiece, training only: BPE-dropout probability, or unigram sampling temperature alpha; 0 is off"
+        default=0.0,
+        description="sentencepiece, training only: bpe: dropout probability; unigram: exponent alpha; 0 is off",
     )
 
     @model_validator(mode="after")
     def _sampling_needs_subwords(self) -> "SideConfig":
         if self.sampling and self.kind != "sentencepiece":
-            raise ValueError(f"sampling needs kind = \"sentencepiece\", but kind is \"{self.kind}\"")
+            raise ValueError(f'sampling needs kind = "sentencepiece", but kind is "{self.kind}"')
         return self
 
 
 class TokenizerConfig(Config):
     """Both sides. With `joint`, one tokeniser is trained on both and `target` must be left out."""
 
-    joint: bool = Field(True, description="one vocabulary for both sides")
+    joint: bool = Field(default=True, description="one vocabulary for both sides")
     source: SideConfig = SideConfig()
-    target: SideConfig | None = Field(None, description="left out: the same settings as the source side")
+    target: SideConfig | None = Field(default=None, description="left out: the same settings as the source side")
 
     @model_validator(mode="after")
     def _joint_has_one_side(self) -> "TokenizerConfig":

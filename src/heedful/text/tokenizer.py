@@ -1,0 +1,292 @@
+"""Text to ids and back: subwords by sentencepiece, characters, and words between blanks.
+
+Knows nothing of sequences: no tokeniser adds BOS or EOS, and none cuts long text.
+"""
+
+import hashlib
+import random
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar, final
+
+import sentencepiece
+
+from heedful.config import read_toml, resolve, to_toml
+from heedful.errors import HeedfulError
+from heedful.text.config import SideConfig, TokenizerConfig
+from heedful.text.files import write_bytes, write_text
+from heedful.text.normalise import BLANK_PIECE, Normaliser
+from heedful.text.sampling import Segmenter, segmenter
+from heedful.text.subwords import train_model
+from heedful.text.vocabulary import SPECIALS, UNK, UNKNOWN, Vocabulary
+
+TRAINING_LINES = 2_000_000  # of a larger corpus so many random lines teach the tokeniser; more cost memory for nothing
+
+T = TypeVar("T")
+
+
+class Tokenizer(ABC):
+    """Text to ids and back. `decode(encode(x))` is x up to `normalise`, as long as no symbol is unknown."""
+
+    def __init__(self, config: SideConfig) -> None:
+        self._config = config
+        self.normalise = Normaliser.of(config)
+
+    @abstractmethod
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without BOS and EOS; those that are not known are UNK."""
+
+    @abstractmethod
+    def pieces(self, text: str) -> list[str]:
+        """What the ids of `encode(text)` stand for, one string an id, as a reader wants to see it."""
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids: PAD, BOS and EOS vanish, UNK becomes the sign ⁇."""
+
+    @abstractmethod
+    def piece(self, index: int) -> str:
+        """What one id stands for."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """V, the number of ids."""
+
+    @abstractmethod
+    def _content(self) -> bytes:
+        """What was learned from text, as the bytes of the file that `save` writes."""
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text, faster than one by one where the kind allows."""
+        return [self.encode(text) for text in texts]
+
+    @property
+    def samples(self) -> bool:
+        """Whether `sample` differs from `encode`."""
+        return self._config.sampling > 0
+
+    def sample(self, text: str, seed: int) -> list[int]:
+        """One random segmentation, a function of the text and the seed alone; `encode(text)` where sampling is off."""
+        return self.encode(text)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that decides `encode` and `decode` (sampling does not)."""
+        settings = f"{self._config.kind} {self.normalise}\n"
+        return hashlib.sha256(settings.encode() + self._content()).hexdigest()
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write `tokenizer.NAME.toml` (the settings), and `tokenizer.NAME.vocab` or `.spm` (what was learned)."""
+        write_bytes(_content_path(folder, name, self._config), self._content())
+        write_text(_settings_path(folder, name), to_toml(self._config))
+
+
+@final
+class SentencePieceTokenizer(Tokenizer):
+    """Subwords by unigram language model or byte pair encoding [Kudo 2018; Sennrich 2016], learned by sentencepiece.
+
+    Text is brought to its Unicode form and its runs of white space to single blanks before it is cut. A run of unknown
+    characters within a word is one UNK.
+    """
+
+    def __init__(self, config: SideConfig, model: bytes) -> None:
+        """`model` is the content of a sentencepiece model file with the ids of `heedful.text.vocabulary`."""
+        super().__init__(config)
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        found = tuple(self._processor.id_to_piece(index) for index in range(len(SPECIALS)))
+        if found != SPECIALS:
+            raise ValueError(f"`model` must have {' '.join(SPECIALS)} as its first pieces, but has {' '.join(found)}.")
+        self._segmenter: Segmenter | None = None
+
+    def encode(self, text: str) -> list[int]:
+        return self._processor.encode(self.normalise(text))
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        return self._processor.encode([self.normalise(text) for text in texts], num_threads=1)
+
+    def pieces(self, text: str) -> list[str]:
+        return self._processor.encode(self.normalise(text), out_type=str)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self.normalise.compose(self._processor.decode(list(ids)))
+
+    def piece(self, index: int) -> str:
+        if not 0 <= index < len(self):
+            raise ValueError(f"`index` must be in 0..{len(self) - 1}, but is {index}.")
+        return self._processor.id_to_piece(index)
+
+    def sample(self, text: str, seed: int) -> list[int]:
+        if not self.samples:
+            return self.encode(text)
+        if self._segmenter is None:  # its tables are built once, and only where training samples
+            model = self._processor
+            pieces = [(model.id_to_piece(index), model.get_score(index)) for index in range(len(SPECIALS), len(self))]
+            self._segmenter = segmenter(self._config.algorithm, pieces, self._config.sampling)
+        return self._segmenter.sample(self.normalise(text), seed)
+
+    def __len__(self) -> int:
+        return self._processor.get_piece_size()
+
+    def _content(self) -> bytes:
+        return self._model
+
+
+class _VocabularyTokenizer(Tokenizer):
+    """What characters and words share: a text is split into symbols, and a vocabulary numbers them."""
+
+    def __init__(self, config: SideConfig, vocabulary: Vocabulary) -> None:
+        super().__init__(config)
+        self._vocabulary = vocabulary
+
+    def encode(self, text: str) -> list[int]:
+        return self._vocabulary.ids(self.split(text))
+
+    @abstractmethod
+    def split(self, text: str) -> list[str]:
+        """The symbols of a text."""
+
+    def piece(self, index: int) -> str:
+        return _visible(self._vocabulary.symbol(index))
+
+    def pieces(self, text: str) -> list[str]:
+        return [_visible(symbol) for symbol in self.split(text)]
+
+    def _symbols(self, ids: Sequence[int]) -> list[str]:
+        """The symbols of ids, as they stand in decoded text."""
+        shown = [index for index in ids if index == UNK or index >= len(SPECIALS)]
+        return [UNKNOWN if index == UNK else self._vocabulary.symbol(index) for index in shown]
+
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
+    def _content(self) -> bytes:
+        return self._vocabulary.to_bytes()
+
+
+@final
+class CharacterTokenizer(_VocabularyTokenizer):
+    """Each Unicode code point is a symbol, blanks too."""
+
+    def split(self, text: str) -> list[str]:
+        return list(self.normalise(text))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self.normalise.compose("".join(self._symbols(ids)))
+
+
+@final
+class WordTokenizer(_VocabularyTokenizer):
+    """Each run of characters between white space is a symbol: words, or symbols such as phones."""
+
+    def split(self, text: str) -> list[str]:
+        return self.normalise(text).split()
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self.normalise.compose(" ".join(self._symbols(ids)))
+
+
+def train_tokenizer(config: SideConfig, lines: Iterable[str], seed: int) -> Tokenizer:
+    """Learn a tokeniser from lines of text; `seed` chooses lines where there are more than TRAINING_LINES.
+
+    Raises ConfigError where the text cannot fill, or cannot do with, a sentencepiece vocabulary of the size asked for.
+    """
+    text = [line for line in _sample(lines, TRAINING_LINES, seed) if line.strip()]
+    if not text:
+        hint = "`heedful data check` looks at your files."
+        raise HeedfulError("There is no text to learn a tokenizer from: every line is empty.", hint=hint)
+    if config.kind == "sentencepiece":
+        return SentencePieceTokenizer(config, train_model(config, text))
+    kind = CharacterTokenizer if config.kind == "characters" else WordTokenizer
+    split = kind(config, Vocabulary([])).split
+    counts = Counter(symbol for line in text for symbol in split(line))
+    return kind(config, Vocabulary.from_counts(counts, config.vocab_size))
+
+
+def _sample(items: Iterable[T], most: int, seed: int) -> list[T]:
+    """All items, or `most` random ones of them in their order; one pass with `most` in memory (reservoir sampling)."""
+    rng = random.Random(seed)
+    chosen: list[tuple[int, T]] = []
+    for index, item in enumerate(items):
+        if index < most:
+            chosen.append((index, item))
+        elif (place := rng.randrange(index + 1)) < most:
+            chosen[place] = (index, item)
+    return [item for _, item in sorted(chosen, key=lambda entry: entry[0])]
+
+
+def load_tokenizer(folder: Path, name: str) -> Tokenizer:
+    """Read what `Tokenizer.save(folder, name)` wrote. Raises HeedfulError where it is missing or damaged."""
+    settings = _settings_path(folder, name)
+    if not settings.exists():
+        hint = "Is this the folder of a model?"
+        raise HeedfulError(f"{folder} holds no {name} tokenizer ({settings.name} is missing).", hint=hint)
+    config: SideConfig = resolve(SideConfig, [read_toml(settings)]).config
+    content = _content_path(folder, name, config)
+    if config.kind != "sentencepiece":
+        kind = CharacterTokenizer if config.kind == "characters" else WordTokenizer
+        return kind(config, Vocabulary.from_file(content))
+    try:
+        return SentencePieceTokenizer(config, content.read_bytes())
+    except FileNotFoundError:
+        raise HeedfulError(f"{content} is missing.", hint="Copy the whole folder of the model.") from None
+    except (RuntimeError, ValueError) as error:
+        hint = "It was changed, or is cut off: take it from the model's own folder again."
+        raise HeedfulError(f"{content} is no sentencepiece model of Heedful ({error}).", hint=hint) from None
+
+
+def _settings_path(folder: Path, name: str) -> Path:
+    return folder / f"tokenizer.{name}.toml"
+
+
+def _content_path(folder: Path, name: str, config: SideConfig) -> Path:
+    return folder / f"tokenizer.{name}.{'spm' if config.kind == 'sentencepiece' else 'vocab'}"
+
+
+def _visible(symbol: str) -> str:
+    return BLANK_PIECE if symbol == " " else symbol
+
+
+class Tokenizers(NamedTuple):
+    """The tokenisers of both sides; one and the same object where they are joint."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source is self.target
+
+    @property
+    def samples(self) -> bool:
+        """Whether training draws segmentations of either side."""
+        return self.source.samples or self.target.samples
+
+    def save(self, folder: Path) -> None:
+        """Write both into the folder, as "joint" or as "source" and "target", in place of what was there."""
+        named = {"joint": self.source} if self.joint else {"source": self.source, "target": self.target}
+        for name, tokenizer in named.items():
+            tokenizer.save(folder, name)
+        for name in {"joint", "source", "target"} - named.keys():
+            _settings_path(folder, name).unlink(missing_ok=True)
+
+
+def load_tokenizers(folder: Path) -> Tokenizers:
+    """Read what `Tokenizers.save` wrote."""
+    if _settings_path(folder, "joint").exists():
+        joint = load_tokenizer(folder, "joint")
+        return Tokenizers(joint, joint)
+    return Tokenizers(load_tokenizer(folder, "source"), load_tokenizer(folder, "target"))
+
+
+def train_tokenizers(config: TokenizerConfig, pairs: Iterable[tuple[str, str]], seed: int) -> Tokenizers:
+    """Learn the tokenisers of a corpus from one pass over its (source, target) pairs; see `train_tokenizer`."""
+    sample = _sample(pairs, TRAINING_LINES, seed)
+    if config.joint:
+        joint = train_tokenizer(config.source, (line for pair in sample for line in pair), seed)
+        return Tokenizers(joint, joint)
+    source = train_tokenizer(config.source, (line for line, _ in sample), seed)
+    return Tokenizers(source, train_tokenizer(config.target or config.source, (line for _, line in sample), seed))
