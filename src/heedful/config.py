@@ -181,7 +181,7 @@ def _lower_first(text: str) -> str:
 
 
 def _place(paths: Sequence[Sequence[str]], layers: Sequence[Layer]) -> str:
-    """The origin to show before a message: of the path that was set last, the earlier path where two were set together."""
+    """The origin to show before a message: that of the path set last; of paths set together, that of the first."""
     for layer in reversed(layers):
         for path in paths:
             origin = _origin(path, [layer])

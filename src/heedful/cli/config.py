@@ -7,12 +7,12 @@ import typer
 
 from heedful.cli.table import align
 
-app = typer.Typer(
-    help="Show, explain and diff recipes and presets.", no_args_is_help=True, rich_markup_mode="markdown"
-)
+app = typer.Typer(help="Show, explain and diff recipes and presets.", no_args_is_help=True, rich_markup_mode="markdown")
 
 Named = Annotated[str, typer.Argument(help="A recipe file, or the name of a preset.")]
-Overrides = Annotated[list[str], typer.Argument(metavar="key=value", help="Set single keys: training.max_updates=100")]
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="key=value", help="Set single keys: training.max_updates=100")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
@@ -22,11 +22,11 @@ def _toml(value: Any) -> str:
 
 
 @app.command()
-def show(name: Named, overrides: Overrides = [], as_json: AsJson = False) -> None:  # noqa: B006
+def show(name: Named, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Print every value of a recipe or preset, and where it comes from."""
     from heedful.recipe.describe import settings
 
-    found = settings(name, overrides)
+    found = settings(name, overrides or ())
     if as_json:
         typer.echo(json.dumps({setting.key: {"value": setting.value, "origin": setting.origin} for setting in found}))
     else:

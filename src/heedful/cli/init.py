@@ -10,8 +10,8 @@ Files = tuple[str, str]
 
 def init(
     overrides: Annotated[
-        list[str], typer.Argument(metavar="key=value", help="Set single keys: data.catalogue=cmudict")
-    ] = [],  # noqa: B006
+        list[str] | None, typer.Argument(metavar="key=value", help="Set single keys: data.catalogue=cmudict")
+    ] = None,
     preset: Annotated[
         str | None, typer.Option(help="Start from this preset; left out, your training data decides.")
     ] = None,
@@ -28,7 +28,7 @@ def init(
     """
     from heedful.recipe.start import first_recipe, write_new
 
-    text, reason = first_recipe(preset, {"train": train or (), "dev": dev or (), "test": test or ()}, overrides)
+    text, reason = first_recipe(preset, {"train": train or (), "dev": dev or (), "test": test or ()}, overrides or ())
     write_new(output, text)
     typer.echo(str(output))
     typer.echo(f"{reason}\nNext: heedful train {output} --dry-run", err=True)
