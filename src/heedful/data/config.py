@@ -20,9 +20,13 @@ class DataConfig(Config):
     train: Paths = ()
     dev: Paths = ()
     test: Paths = ()
-    source_column: str = Field("source", description=".csv with a header, .jsonl: the column or key of the source; .tsv: its number from 1")
+    source_column: str = Field(
+        "source", description=".csv with a header, .jsonl: the column or key of the source; .tsv: its number from 1"
+    )
     target_column: str = Field("target", description="the same for the target")
-    max_length: Annotated[int, Field(gt=0)] = Field(256, description="training pairs with a longer side (in tokens) are dropped and counted")
+    max_length: Annotated[int, Field(gt=0)] = Field(
+        256, description="training pairs with a longer side (in tokens) are dropped and counted"
+    )
     allow_overlap: bool = Field(False, description="train although dev or test pairs also stand in the training data")
 
     @model_validator(mode="after")
@@ -32,5 +36,7 @@ class DataConfig(Config):
         if self.catalogue is not None and (self.train or self.dev or self.test):
             raise ValueError("`catalogue` names whole data sets, so `train`, `dev` and `test` must be left out")
         if self.catalogue is None and not self.dev:
-            raise ValueError("`dev` is required beside `train`: it chooses the checkpoint (`heedful data split` makes one)")
+            raise ValueError(
+                "`dev` is required beside `train`: it chooses the checkpoint (`heedful data split` makes one)"
+            )
         return self

@@ -22,7 +22,7 @@ class SideConfig(Config):
     )
     unicode_form: Literal["NFC", "NFD", "NFKC", "none"] | None = Field(
         default=None,
-        description="left out: NFKC for sentencepiece, else NFC; NFD: accents apart, Hangul as jamo (output is NFC again)",
+        description="left out: NFKC for sentencepiece, else NFC; NFD: accents apart, Hangul as jamo, output NFC",
     )
     lowercase: bool = Field(default=False, description="lower-case the text before anything else")
     sampling: Annotated[float, Field(ge=0, lt=1)] = Field(

@@ -18,9 +18,9 @@ LONGEST_LINE = 1 << 20  # bytes; sentencepiece leaves longer lines out, by defau
 
 
 def train_model(config: SideConfig, text: list[str]) -> bytes:
-    """The content of a sentencepiece model file. The size is kept exactly, and a size that the text cannot give is an error.
+    """The content of a sentencepiece model file with exactly `vocab_size` pieces.
 
-    Raises ConfigError that names the largest (or smallest) size possible with this text.
+    Raises ConfigError where the text cannot give so many, or its characters alone are more; it names what can be.
     """
     normalise = Normaliser.of(config)
     model = io.BytesIO()
@@ -32,9 +32,7 @@ def train_model(config: SideConfig, text: list[str]) -> bytes:
             model_type=config.algorithm,
             vocab_size=config.vocab_size,
             character_coverage=config.character_coverage,
-            normalization_rule_name="nfkc"
-            if normalise.form == "NFKC"
-            else "identity",  # for who reads the file without us
+            normalization_rule_name="nfkc" if normalise.form == "NFKC" else "identity",
             pad_id=PAD,
             unk_id=UNK,
             bos_id=BOS,

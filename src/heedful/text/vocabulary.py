@@ -58,7 +58,7 @@ class Vocabulary:
             raise HeedfulError(f"{path} is no vocabulary: a symbol occurs twice.") from None
 
     def to_file(self, path: Path) -> None:
-        """Write one symbol a line, the special ones first; within a symbol \\n, \\r and \\\\ stand for what they mean in Python."""
+        """Write one symbol a line, the special ones first; line breaks and backslashes become \\n, \\r and \\\\."""
         write_bytes(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:

@@ -1,0 +1,170 @@
+"""Batches of tensors, and the plan that says which pairs make up which batch.
+
+`collate` is the only place of the project where targets are shifted. Knows nothing of files.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heedful.data.store import PairStore
+from heedful.text.tokenizer import Tokenizers
+from heedful.text.vocabulary import BOS, EOS, PAD
+
+Indices = NDArray[np.int64]
+Lengths = NDArray[np.int32]
+SideIds = Sequence[int] | NDArray[np.int32]
+
+
+class Batch(NamedTuple):
+    """Sentences side by side; what lies behind the end of a shorter one is PAD."""
+
+    src: Int[Tensor, "B S"]  # ids and EOS
+    src_mask: Bool[Tensor, "B S"]  # True at ids and EOS
+    tgt_in: Int[Tensor, "B T"]  # BOS and ids: what the decoder consumes
+    tgt_out: Int[Tensor, "B T"]  # ids and EOS: what it must predict
+    indices: list[int]  # the numbers of the pairs
+
+    @property
+    def n_source(self) -> int:
+        """Source tokens without padding, EOS included."""
+        return int(self.src_mask.sum())
+
+    @property
+    def n_target(self) -> int:
+        """Target tokens without padding, EOS included: the number of predictions."""
+        return int((self.tgt_out != PAD).sum())
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on a device."""
+        moved = (tensor.to(device, non_blocking=True) for tensor in self[:4])
+        return Batch(*moved, indices=self.indices)
+
+
+def collate(pairs: Sequence[tuple[SideIds, SideIds]], indices: Sequence[int]) -> Batch:
+    """(source ids, target ids), without BOS and EOS, to a batch; `indices` are the numbers of the pairs."""
+    source_lengths = np.array([len(source) for source, _ in pairs])
+    target_lengths = np.array([len(target) for _, target in pairs])
+    rows = np.arange(len(pairs))
+    src = np.full((len(pairs), source_lengths.max() + 1), PAD, np.int64)
+    tgt_in = np.full((len(pairs), target_lengths.max() + 1), PAD, np.int64)
+    tgt_out = tgt_in.copy()
+    for row, (source, target) in enumerate(pairs):
+        src[row, : len(source)] = source
+        tgt_in[row, 1 : len(target) + 1] = target
+        tgt_out[row, : len(target)] = target
+    src[rows, source_lengths] = EOS
+    tgt_in[:, 0] = BOS
+    tgt_out[rows, target_lengths] = EOS
+    src_mask = np.arange(src.shape[1]) <= source_lengths[:, None]
+    tensors = (torch.from_numpy(array) for array in (src, src_mask, tgt_in, tgt_out))
+    return Batch(*tensors, indices=[int(index) for index in indices])
+
+
+def load_batch(
+    store: PairStore,
+    indices: Sequence[int] | Indices,
+    tokenizers: Tokenizers | None = None,
+    sampling_seed: int | None = None,
+) -> Batch:
+    """The batch of these pairs of a store.
+
+    With `tokenizers` that sample and a `sampling_seed`, the texts are cut anew at random, as the seed and the number of
+    the pair decide. Such a pair may be longer than the plan assumed.
+    """
+    numbers = [int(index) for index in indices]
+    if tokenizers is None or sampling_seed is None or not tokenizers.samples:
+        return collate([store.arrays(index) for index in numbers], numbers)
+    pairs = []
+    for index in numbers:
+        text, seed = store.pair(index), (sampling_seed << 40) + index
+        pairs.append((tokenizers.source.sample(text.source, seed), tokenizers.target.sample(text.target, seed)))
+    return collate(pairs, numbers)
+
+
+@final
+class BatchPlan:
+    """Which pairs make up which batch, over endless epochs: a function of the lengths, the budget and the seed alone.
+
+    A batch has rows * longest tokens, PAD and EOS counted, on the larger of its two sides. That is at most `max_tokens`,
+    but for a pair that alone has more, which is a batch of its own. Pairs lie in the order of their target lengths, and
+    those of one target length in the order of their source lengths, up and down in turn, so that neighbours are alike.
+    Batches are cut from this order. Every epoch shuffles the pairs of equal lengths, then the batches, so that the
+    number of batches stays the same.
+    """
+
+    def __init__(self, source_lengths: Lengths, target_lengths: Lengths, max_tokens: int, seed: int) -> None:
+        """Lengths are those of the pairs in tokens, without EOS."""
+        if len(source_lengths) != len(target_lengths) or len(source_lengths) == 0:
+            counts = f"{len(source_lengths)} and {len(target_lengths)}"
+            raise ValueError(f"`source_lengths` and `target_lengths` must have one entry a pair, but have {counts}.")
+        if max_tokens <= 0:
+            raise ValueError(f"`max_tokens` must be positive, but is {max_tokens}.")
+        self._source_lengths, self._target_lengths, self._seed = source_lengths, target_lengths, seed
+        self._groups = _length_groups(source_lengths, target_lengths)
+        order = np.argsort(self._groups, kind="stable")
+        self._borders = _cut(np.maximum(source_lengths, target_lengths)[order] + 1, max_tokens)
+        self._epoch: tuple[int, list[Indices]] | None = None
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches it takes to see each pair once."""
+        return len(self._borders) - 1
+
+    def epoch(self, number: int) -> list[Indices]:
+        """The batches of an epoch, counted from 0, each as the numbers of its pairs."""
+        if self._epoch is None or self._epoch[0] != number:
+            rng = np.random.default_rng([self._seed, number])
+            shuffled = rng.permutation(len(self._groups))
+            order = shuffled[np.argsort(self._groups[shuffled], kind="stable")]
+            batches = [order[start:end] for start, end in zip(self._borders[:-1], self._borders[1:], strict=True)]
+            self._epoch = number, [batches[place] for place in rng.permutation(len(batches))]
+        return self._epoch[1]
+
+    def batch(self, index: int) -> Indices:
+        """A batch by its number since the start of training, counted from 0."""
+        epoch, place = divmod(index, self.batches_per_epoch)
+        return self.epoch(epoch)[place]
+
+    def padding_share(self, number: int) -> float:
+        """The share of PAD among all ids of an epoch, both sides together."""
+        padded = real = 0
+        for batch in self.epoch(number):
+            for lengths in (self._source_lengths[batch] + 1, self._target_lengths[batch] + 1):
+                padded += len(batch) * int(lengths.max())
+                real += int(lengths.sum())
+        return 1 - real / padded
+
+
+def _length_groups(source_lengths: Lengths, target_lengths: Lengths) -> NDArray[np.unsignedinteger]:
+    """For each pair the place of its two lengths in the order of batches; equal lengths have equal places.
+
+    By tables, not by sorting, and in the smallest type: numpy sorts 16-bit numbers in linear time.
+    """
+    source, target = _ranks(source_lengths), _ranks(target_lengths)
+    n_source = int(source.max()) + 1
+    source = np.where(target % 2 == 0, source, n_source - 1 - source)
+    return _ranks(target.astype(np.int64) * n_source + source)
+
+
+def _ranks(values: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
+    """For each value how many different smaller ones there are."""
+    present = np.zeros(int(values.max()) + 1, bool)
+    present[values] = True
+    ranks = np.cumsum(present) - 1
+    return ranks.astype(np.min_scalar_type(int(ranks[-1])))[values]
+
+
+def _cut(costs: Lengths, max_tokens: int) -> NDArray[np.int64]:
+    """The borders of batches along pairs in their order: the next batch is as long as rows * largest cost allows."""
+    borders = [0]
+    while (start := borders[-1]) < len(costs):
+        window = costs[start : start + max(1, max_tokens // int(costs[start]))]
+        fits = np.maximum.accumulate(window) * np.arange(1, len(window) + 1) <= max_tokens
+        borders.append(start + max(1, int(np.count_nonzero(fits))))
+    return np.array(borders)

@@ -1,0 +1,81 @@
+"""Lines of text files, plain or gzip, checked to be UTF-8.
+
+Knows nothing of pairs. Only a newline ends a line, or carriage return and newline; U+2028 and the like are text.
+"""
+
+import difflib
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from heedful.errors import HeedfulError
+
+GZIP_MAGIC, UTF16_MARKS, UTF8_MARK = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), b"\xef\xbb\xbf"
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends, one at a time; a name that ends in .gz is unpacked on the way.
+
+    A byte order mark at the start is left out. Raises HeedfulError with file and line where it is not there, not text,
+    not UTF-8 or damaged.
+    """
+    require_file(path)
+    return _decoded(path)
+
+
+def _decoded(path: Path) -> Iterator[str]:
+    for number, raw in enumerate(_raw_lines(path), start=1):
+        if number == 1:
+            raw = raw.removeprefix(UTF8_MARK)
+        if b"\0" in raw:
+            raise _binary(path, number, raw)
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if raw.startswith((GZIP_MAGIC, *UTF16_MARKS)):
+                raise _binary(path, number, raw) from None
+            found = f"byte {error.start + 1} of the line is 0x{raw[error.start]:02X}"
+            hint = "In Latin-1 or another encoding? Convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+            raise HeedfulError(f"{path}:{number}: not UTF-8 ({found}).", hint=hint) from None
+        yield line.removesuffix("\n").removesuffix("\r")
+
+
+def _raw_lines(path: Path) -> Iterator[bytes]:
+    """The lines as bytes, with their ends."""
+    try:
+        with cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb")) as file:
+            yield from file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        hint = "Copy or download it again; if it is plain text, take .gz off its name."
+        raise HeedfulError(f"{path} cannot be unpacked: {str(error).rstrip('.')}.", hint=hint) from None
+    except OSError as error:
+        raise HeedfulError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def _binary(path: Path, number: int, raw: bytes) -> HeedfulError:
+    """What to say of a file that is no UTF-8 text at all."""
+    if raw.startswith(GZIP_MAGIC):
+        hint = "It is compressed by gzip: give it a name that ends in .gz."
+    elif raw.startswith(UTF16_MARKS):
+        hint = "It is UTF-16 text. Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+    else:
+        hint = "Is it the right file? Text files hold no NUL bytes."
+    return HeedfulError(f"{path}:{number}: this is a binary file, not UTF-8 text.", hint=hint)
+
+
+def require_file(path: Path) -> None:
+    """Raise HeedfulError unless there is such a file; the hint names the nearest names in its folder."""
+    if path.is_file():
+        return
+    if path.is_dir():
+        raise HeedfulError(f"{path} is a folder, not a file.", hint="Name a file in it.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise HeedfulError(
+            f"There is no file {path}: its folder is not there either.", hint=f"You are in {Path.cwd()}."
+        )
+    near = difflib.get_close_matches(path.name, [entry.name for entry in folder.iterdir()], n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(str(folder / name) for name in near)}?" if near else f"You are in {Path.cwd()}."
+    raise HeedfulError(f"There is no file {path}.", hint=hint)
