@@ -1,6 +1,7 @@
-"""Named starting points for a recipe: the paper's models, tensor2tensor's versions of them, and small ones for small data.
+"""Named starting points for a recipe: the paper's models, tensor2tensor's versions of them, and small ones.
 
-A preset states every value that its source states, so that a changed default elsewhere does not change it. Knows no data.
+A preset states every value that its source states, so that a default which changes elsewhere does not change it.
+Knows no data.
 """
 
 import difflib
@@ -67,7 +68,7 @@ _PAPER_BIG = {
     "training.average_last": 20,
 }
 
-# tensor2tensor stores learning_rate = 0.1 here; its legacy schedule multiplies it by 5000 * 0.002, so the factor before Eq. 3 is 1.
+# tensor2tensor stores learning_rate = 0.1 here, which its legacy schedule multiplies by 5000 * 0.002: Eq. 3 itself.
 _T2T_BASE_V1 = {
     **_PAPER_BASE,
     "data.max_length": 256,

@@ -1,7 +1,7 @@
 """The parameter column of the paper's Table 3, counted from real models.
 
-The models are built on torch's meta device, so that nothing is allocated. The rows of part (D) are left out: dropout and
-label smoothing change no shape.
+The models are built on torch's meta device, so that nothing is allocated. The rows of part (D) are left out: dropout
+and label smoothing change no shape.
 """
 
 from typing import NamedTuple
@@ -50,8 +50,8 @@ class Count(NamedTuple):
 def table3(vocab_size: int) -> list[Count]:
     """Count every row with one shared vocabulary of this size.
 
-    The paper's base row implies about 40,700 entries and its big row about 35,700, so that no single size gives the whole
-    column: the differences between rows are the sound comparison. [Vaswani 2017, Table 3]
+    The paper's base row implies about 40,700 entries and its big row about 35,700, so that no single size gives the
+    whole column: the differences between rows are the sound comparison. [Vaswani 2017, Table 3]
     """
     base, base_paper = _parameters({}, vocab_size), 65
     counts = []
