@@ -1,4 +1,4 @@
-"""What one sentence pair's attention looked like: weights and masks of every layer and head, and the tokens on both axes.
+"""What one sentence pair's attention looked like: weights and masks of all layers and heads, tokens on both axes.
 
 Knows no model, no drawing and no file: models fill a `Trace`, `heedful.inspection` shows it.
 """

@@ -1,0 +1,147 @@
+"""`heedful inspect`: what a model attends to, as terminal blocks, figures, one offline page, or JSON."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.errors import ConfigError
+
+if TYPE_CHECKING:
+    from heedful.attention.trace import Trace
+    from heedful.inspection.labels import Head
+
+
+class Kind(StrEnum):
+    """Which attention is shown; the page shows all of them."""
+
+    cross = "cross"
+    decoder = "decoder"
+    encoder = "encoder"
+
+
+_MAPS = {Kind.cross: "decoder.{}.cross", Kind.decoder: "decoder.{}.self", Kind.encoder: "encoder.{}.self"}
+
+
+def inspect(
+    model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
+    texts: Annotated[
+        list[str], typer.Argument(metavar="TEXT...", help="One or more sources; - reads lines from stdin.")
+    ],
+    targets: Annotated[
+        list[str] | None,
+        typer.Option("--target", help="Force this output instead of the model's own; once for each TEXT."),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write one offline page that shows every layer and head.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write a figure of one layer as SVG.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Write a figure of one layer as PNG.")] = None,
+    kind: Annotated[Kind, typer.Option(help="The attention that blocks and figures show.")] = Kind.cross,
+    layer: Annotated[int | None, typer.Option(help="The layer, counted from 0; the last one if not given.")] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="A head, counted from 0, or `mean`. Not given: blocks show the mean, figures all heads."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a text: tokens, weights, masks.")
+    ] = False,
+) -> None:
+    """Show what the model reads for every token it writes; weights are those of evaluation, before any dropout."""
+    sources = _sources(texts)
+    if targets is not None and len(targets) != len(sources):
+        raise ConfigError(
+            f"There are {len(sources)} texts but {len(targets)} targets.", hint="Give --target once a text."
+        )
+    if (svg or png) and len(sources) > 1:
+        raise ConfigError(f"A figure shows one text, but {len(sources)} are given.", hint="--html shows several.")
+    for path in (html, svg, png):
+        if path is not None and not path.absolute().parent.is_dir():
+            hint = "Make it, or name another."
+            raise ConfigError(f"There is no folder {path.parent} to write {path.name} into.", hint=hint)
+    for path, suffix in ((svg, ".svg"), (png, ".png")):
+        if path is not None and path.suffix.lower() != suffix:
+            raise ConfigError(f"{path} does not end in {suffix}.", hint=f"--{suffix[1:]} writes {suffix} files.")
+    from heedful.recipe.load import load
+
+    translator = load(model)
+    forced = targets or [None] * len(sources)
+    traces = [translator.trace(source, target) for source, target in zip(sources, forced, strict=True)]
+    name = _map_name(traces[0], kind, layer)
+    chosen = _head(traces[0], name, head)
+    if html is not None:
+        _write_page(html, traces, str(model))
+    for path in (svg, png):
+        if path is not None:
+            _write_figure(path, traces[0], name, chosen)
+    if as_json:
+        _print_json(traces)
+    elif not (html or svg or png):
+        _print_blocks(traces, name, "mean" if chosen is None else chosen)
+
+
+def _sources(texts: list[str]) -> list[str]:
+    if texts != ["-"]:
+        return texts
+    lines = sys.stdin.read().removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise ConfigError("There is no line on standard input.")
+    return lines
+
+
+def _map_name(trace: "Trace", kind: Kind, layer: int | None) -> str:
+    """The map that blocks and figures show; ConfigError where the model has no such layer."""
+    layers = [shown.layer for shown in trace.maps if shown.name == _MAPS[kind].format(shown.layer)]
+    if not layers:
+        raise ConfigError(f"This model has no {kind.value} attention.", hint=f"It has {_names(trace)}.")
+    if layer is not None and layer not in layers:
+        raise ConfigError(f"`--layer` must be 0 to {max(layers)}, but is {layer}.", hint="Layers are counted from 0.")
+    return _MAPS[kind].format(max(layers) if layer is None else layer)
+
+
+def _names(trace: "Trace") -> str:
+    return ", ".join(shown.name for shown in trace.maps) or "none"
+
+
+def _head(trace: "Trace", name: str, head: str | None) -> "Head | None":
+    last = trace.map(name).n_heads - 1
+    if head is None or head == "mean":
+        return head
+    if not head.isdecimal() or int(head) > last:
+        raise ConfigError(f"`--head` must be 0 to {last} or mean, but is {head}.", hint="Heads are counted from 0.")
+    return int(head)
+
+
+def _write_page(path: Path, traces: "list[Trace]", title: str) -> None:
+    from heedful.inspection.page import page
+    from heedful.text.files import write_text
+
+    write_text(path, page(traces, title))
+    typer.echo(f"Wrote {path}: open it in any browser, it needs no network.", err=True)
+
+
+def _write_figure(path: Path, trace: "Trace", name: str, head: "Head | None") -> None:
+    from heedful.inspection.figure import save_figure
+
+    save_figure(trace, name, list(range(trace.map(name).n_heads)) if head is None else [head], path)
+    typer.echo(f"Wrote {path}.", err=True)
+
+
+def _print_json(traces: "list[Trace]") -> None:
+    from heedful.inspection.document import trace_to_tree
+
+    for trace in traces:
+        typer.echo(json.dumps(trace_to_tree(trace), ensure_ascii=False))
+
+
+def _print_blocks(traces: "list[Trace]", name: str, head: "Head") -> None:
+    from rich.console import Console
+
+    from heedful.inspection.blocks import blocks
+
+    console = Console()
+    colour = console.color_system == "truecolor" and not console.no_color
+    for trace in traces:
+        typer.echo(f"{' '.join(trace.source)}\n  ⇒ {' '.join(trace.predicted)}   log p {sum(trace.log_p):.3f}\n")
+        typer.echo(blocks(trace, name, head, console.width, colour) + "\n")

@@ -1,0 +1,192 @@
+"""Word alignments read from cross-attention, the Pharaoh format, and how well they agree with a gold alignment.
+
+Knows no tokeniser: `Units` say which pieces make a word. Positions are counted from 0, the source first.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heedful.attention.trace import Trace
+from heedful.errors import HeedfulError
+from heedful.inspection.labels import Head, matrix
+
+WORD_START = "▁"  # sentencepiece's sign for the blank before a word
+
+Link = tuple[int, int]  # (source unit, target unit)
+
+
+class Choice(NamedTuple):
+    """Which cross-attention is read: a layer, a head or "mean", and which decoder row stands for a target token.
+
+    shift 0 takes the row that predicts the token, shift 1 the row that consumes it, one step later
+    [Chen 2020, "Accurate Word Alignment Induction from Neural Machine Translation"].
+    """
+
+    layer: int
+    head: Head = "mean"
+    shift: int = 0
+
+
+class Units(NamedTuple):
+    """How a pair is cut into what is aligned: one range of pieces for each unit, "</s>" in none."""
+
+    source: list[range]
+    target: list[range]
+
+
+def units_of(trace: Trace, source_words: bool, target_words: bool) -> Units:
+    """A unit is a word (from one piece that begins with ▁ to the next) where so wanted, else a piece."""
+    source, target = trace.source[:-1], trace.predicted[:-1]
+    return Units(spans(source) if source_words else single(source), spans(target) if target_words else single(target))
+
+
+def spans(pieces: Sequence[str]) -> list[range]:
+    """The ranges of pieces that make up the words; a word begins with the text or at a piece that begins with ▁."""
+    starts = [place for place, piece in enumerate(pieces) if place == 0 or piece.startswith(WORD_START)]
+    return [range(start, end) for start, end in zip(starts, [*starts[1:], len(pieces)], strict=True)]
+
+
+def single(pieces: Sequence[str]) -> list[range]:
+    """Each piece a unit of its own."""
+    return [range(place, place + 1) for place in range(len(pieces))]
+
+
+def usual_choice(trace: Trace) -> Choice:
+    """The last layer but one, mean of its heads: the best single rule found for 6-layer models [Garg 2019]."""
+    layers = [shown.layer for shown in trace.maps if shown.kind == "decoder.cross"]
+    if not layers:
+        raise HeedfulError("This model has no cross-attention to read alignments from.")
+    return Choice(max(0, max(layers) - 1))
+
+
+def all_choices(trace: Trace) -> list[Choice]:
+    """Every layer, every head and the mean, both shifts."""
+    return [
+        Choice(shown.layer, head, shift)
+        for shown in trace.maps
+        if shown.kind == "decoder.cross"
+        for head in [*range(shown.n_heads), "mean"]
+        for shift in (0, 1)
+    ]
+
+
+def unit_matrix(trace: Trace, choice: Choice, units: Units) -> NDArray[np.float32]:
+    """Attention between units, [target units, source units]: summed over source pieces, averaged over target pieces.
+
+    What "</s>" takes is left out, so a row sums to at most 1.
+    """
+    weights = matrix(trace.map(f"decoder.{choice.layer}.cross"), choice.head)
+    if choice.shift not in (0, 1):
+        raise ValueError(f"`shift` must be 0 or 1, but is {choice.shift}.")
+    rows = weights[choice.shift : choice.shift + len(trace.predicted) - 1]
+    merged = np.zeros((len(units.target), len(units.source)), dtype=np.float32)
+    for t, target in enumerate(units.target):
+        row = rows[target.start : target.stop].mean(axis=0)
+        merged[t] = [row[source.start : source.stop].sum() for source in units.source]
+    return merged
+
+
+def links_of(weights: NDArray[np.float32], threshold: float | None = None) -> list[Link]:
+    """(source, target) pairs in order of the target: the largest of each row, or all that reach the threshold.
+
+    A row without any weight has no link; the first of equals is taken.
+    """
+    if weights.size == 0:
+        return []
+    if threshold is not None:
+        return [(int(s), int(t)) for t, s in zip(*(weights >= threshold).nonzero(), strict=True)]
+    return [(int(row.argmax()), t) for t, row in enumerate(weights) if row.max() > 0]
+
+
+def to_pharaoh(links: Iterable[Link]) -> str:
+    """One line as fast_align and Moses write it: `0-0 1-2`, source-target."""
+    return " ".join(f"{source}-{target}" for source, target in links)
+
+
+class Gold(NamedTuple):
+    """A gold alignment of one pair; `possible` holds the sure links too."""
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+
+
+def parse_gold(line: str, first: int = 0) -> Gold:
+    """Read `0-0 1-2 3?3`: a dash is a sure link, ? or p a possible one; `first` is the first position's number.
+
+    Raises HeedfulError for anything else.
+    """
+    sure, possible = set(), set()
+    for word in line.split():
+        found = re.fullmatch(r"(\d+)([-?p])(\d+)", word)
+        if found is None or min(int(found[1]), int(found[3])) < first:
+            raise HeedfulError(
+                f"`{word}` is no alignment link counted from {first}.",
+                hint="A line looks like `0-0 1-2 3?3`: source-target, ? where the link is only possible.",
+            )
+        link = (int(found[1]) - first, int(found[3]) - first)
+        possible.add(link)
+        if found[2] == "-":
+            sure.add(link)
+    return Gold(frozenset(sure), frozenset(possible))
+
+
+class Agreement(NamedTuple):
+    """Counts over a corpus from which AER, precision and recall follow; `add` one pair after the other."""
+
+    links: int = 0
+    sure: int = 0
+    in_sure: int = 0
+    in_possible: int = 0
+
+    def add(self, links: Iterable[Link], gold: Gold) -> "Agreement":
+        """These counts with one more pair's."""
+        found = frozenset(links)
+        return Agreement(
+            self.links + len(found),
+            self.sure + len(gold.sure),
+            self.in_sure + len(found & gold.sure),
+            self.in_possible + len(found & gold.possible),
+        )
+
+    @property
+    def aer(self) -> float:
+        """1 - (|A in S| + |A in P|) / (|A| + |S|) [Och and Ney 2003]; 0 is perfect, as is nothing against nothing."""
+        size = self.links + self.sure
+        return 1 - (self.in_sure + self.in_possible) / size if size else 0.0
+
+    @property
+    def precision(self) -> float:
+        """The share of the links that are possible; 1 where there is no link."""
+        return self.in_possible / self.links if self.links else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the sure links that were found; 1 where none is sure."""
+        return self.in_sure / self.sure if self.sure else 1.0
+
+
+class Ranked(NamedTuple):
+    """How well one way of reading the attention agrees with the gold alignment."""
+
+    choice: Choice
+    agreement: Agreement
+
+
+def rank_choices(examples: Iterable[tuple[Trace, Units, Gold]]) -> list[Ranked]:
+    """Score every layer, head and shift on pairs whose alignment is known; the lowest AER first.
+
+    Raises ValueError where there is no example.
+    """
+    counts: dict[Choice, Agreement] = {}
+    for trace, units, gold in examples:
+        for choice in all_choices(trace):
+            links = links_of(unit_matrix(trace, choice, units))
+            counts[choice] = counts.get(choice, Agreement()).add(links, gold)
+    if not counts:
+        raise ValueError("`examples` must hold at least one pair with cross-attention, but holds none.")
+    order = sorted(counts.items(), key=lambda item: (item[1].aer, item[0].layer, str(item[0].head), item[0].shift))
+    return [Ranked(choice, agreement) for choice, agreement in order]

@@ -1,0 +1,109 @@
+"""Attention maps as a figure for a paper: the heads of one map side by side, as PNG or SVG.
+
+Knows no screen: it draws without pyplot, so no window is opened and no global figure is kept.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes as Panel
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PatchCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager, get_font
+from matplotlib.patches import Rectangle
+
+from heedful.attention.trace import Map, Trace
+from heedful.errors import ConfigError
+from heedful.inspection.labels import Head, allowed, axes, head_name, matrix
+from heedful.inspection.scale import LIGHT, css
+from heedful.text.files import replacing
+
+_CELL_INCHES = 0.2
+_LARGEST_INCHES = 9.0  # a panel's longer side; with more tokens the cells shrink instead
+_FONT = "DejaVu Sans"  # comes with matplotlib
+_LAST_RESORT = "Last Resort"  # matplotlib's font of boxes: it has every character and shows none
+_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "heedful", "hatch.linewidth": 0.4, "font.size": 8}
+_SCALE = LinearSegmentedColormap.from_list("heedful", [css(colour) for colour in LIGHT])
+
+
+def save_figure(trace: Trace, name: str, heads: Sequence[Head], path: Path) -> None:
+    """Draw these heads of one map into a .png or .svg file (the same bytes for the same trace), replacing it whole.
+
+    Characters that no installed font has are written as their code point, ⟨U+6F22⟩, not as empty boxes.
+    Raises ConfigError for another suffix.
+    """
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in {"png", "svg"}:
+        raise ConfigError(f"{path} ends neither in .png nor in .svg.", hint="The suffix chooses the kind of figure.")
+    with rc_context(_SETTINGS):
+        figure = draw_heads(trace, name, heads)
+        metadata = {"Date": None} if suffix == "svg" else {}
+        with replacing(path) as file:
+            figure.savefig(file, format=suffix, dpi=200, metadata=metadata)
+
+
+def draw_heads(trace: Trace, name: str, heads: Sequence[Head]) -> Figure:
+    """One panel a head, tokens on the outer axes, masked cells hatched, one colour bar from 0 to 1."""
+    shown = trace.map(name)
+    rows, columns = axes(trace, shown.kind)
+    characters = frozenset("".join([*rows, *columns]))
+    families, missing = _fonts_for(characters)
+    rows, columns = ([_printable(label, missing) for label in labels] for labels in (rows, columns))
+    across = min(len(heads), math.ceil(math.sqrt(len(heads) * len(rows) / len(columns))), 8)
+    down = math.ceil(len(heads) / across)
+    cell = min(_CELL_INCHES, _LARGEST_INCHES / max(len(rows), len(columns)))
+    margin = 0.075 * max(len(label) for label in [*rows, *columns]) + 0.6
+    size = (across * (len(columns) * cell + 0.25) + margin + 0.7, down * (len(rows) * cell + 0.35) + margin)
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat
+    font_size = max(3.0, min(8.0, cell * 40))
+    scale = ScalarMappable(Normalize(0, 1), _SCALE)
+    for panel, head in zip(panels, heads, strict=False):
+        _draw_head(panel, shown, head)
+        panel.set_xticks(range(len(columns)), columns, rotation=90, fontsize=font_size, family=families)
+        panel.set_yticks(range(len(rows)), rows, fontsize=font_size, family=families)
+        panel.tick_params(length=0, bottom=False, labelbottom=False, labeltop=panel.get_subplotspec().is_first_row())
+        panel.set_xlabel(head_name(head), fontsize=8)
+    for panel in list(figure.axes)[len(heads) :]:
+        panel.set_axis_off()
+    figure.suptitle(f"{name}: rows read columns", fontsize=9)
+    figure.colorbar(scale, ax=figure.axes, shrink=0.6, aspect=25, label="weight")
+    return figure
+
+
+def _draw_head(panel: Panel, shown: Map, head: Head) -> None:
+    panel.imshow(matrix(shown, head), cmap=_SCALE, vmin=0, vmax=1, aspect="equal", interpolation="nearest")
+    forbidden = ~allowed(shown, head)
+    cells = [Rectangle((s - 0.5, t - 0.5), 1, 1) for t, s in zip(*forbidden.nonzero(), strict=True)]
+    panel.add_collection(PatchCollection(cells, facecolor="none", edgecolor="#999999", linewidth=0, hatch="//////"))
+    for spine in panel.spines.values():
+        spine.set(linewidth=0.4, color="#999999")
+
+
+@lru_cache(maxsize=64)
+def _fonts_for(characters: frozenset[str]) -> tuple[list[str], frozenset[str]]:
+    """(font families that together have these characters, the characters that none has); Noto fonts are asked first."""
+    families = [_FONT]
+    missing = set(characters)
+    candidates = sorted(fontManager.ttflist, key=lambda font: (font.name != _FONT, "Noto" not in font.name, font.name))
+    for font in candidates:
+        if not missing:
+            break
+        if font.style != "normal" or font.name.startswith(_LAST_RESORT):
+            continue
+        found = {character for character in missing if ord(character) in get_font(font.fname).get_charmap()}
+        if found:
+            families.append(font.name)
+            missing -= found
+    return list(dict.fromkeys(families)), frozenset(missing)
+
+
+def _printable(label: str, missing: frozenset[str]) -> str:
+    """The label with code points for missing glyphs, and left-to-right marks for isolates (which fonts lack)."""
+    label = label.replace("\u2068", "\u200e").replace("\u2069", "\u200e")
+    return "".join(f"⟨U+{ord(character):04X}⟩" if character in missing else character for character in label)
