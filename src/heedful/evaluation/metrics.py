@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar, final
+from typing import Any, ClassVar, cast, final
 
 import sacrebleu
 from rapidfuzz.distance import Levenshtein
@@ -60,7 +60,7 @@ class SacreMetric(Metric):
         return tuple(self._scorer._extract_corpus_statistics([output], columns)[0])
 
     def value(self, sums: Sequence[float]) -> float:
-        return float(self._scorer._compute_score_from_stats(list(sums)).score)
+        return float(self._scorer._compute_score_from_stats(cast(Any, list(sums))).score)
 
 
 @final

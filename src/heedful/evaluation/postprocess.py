@@ -14,7 +14,7 @@ from heedful.evaluation.config import EvaluationConfig
 def moses_lowercase(lines: Sequence[str], language: str) -> list[str]:
     """lowercase.perl, normalize-punctuation.perl -l LANGUAGE, tokenizer.perl -l LANGUAGE, in this order."""
     normaliser, tokenizer = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
-    return [tokenizer.tokenize(normaliser.normalize(line.lower()), return_str=True) for line in lines]
+    return [" ".join(tokenizer.tokenize(normaliser.normalize(line.lower()))) for line in lines]
 
 
 def describe(config: EvaluationConfig, given: bool) -> str:

@@ -42,10 +42,9 @@ class Result(NamedTuple):
 
 
 def merge_results(old: Iterable[Result], new: Iterable[Result]) -> list[Result]:
-    """Both, in order; a new row takes the place of an old one of the same measurement."""
-    merged = {row.key: row for row in old}
-    merged.update({row.key: row for row in new})
-    return list(merged.values())
+    """The old rows without those measured again, then the new ones: the last row of a metric is the newest."""
+    latest = {row.key: row for row in new}
+    return [*(row for row in old if row.key not in latest), *latest.values()]
 
 
 def write_results_file(path: Path, rows: Iterable[Result]) -> None:

@@ -12,7 +12,7 @@ import datetime
 import fcntl
 import os
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -180,10 +180,10 @@ class Run:
         """Write data_manifest.csv."""
         write_manifest_file(self.folder / "data_manifest.csv", rows)
 
-    def read_manifest(self) -> list[ManifestRow]:
-        """The rows of data_manifest.csv; none where it is missing."""
+    def read_manifest(self) -> Iterator[ManifestRow]:
+        """The rows of data_manifest.csv, one by one: there may be as many as pairs. None where the file is missing."""
         path = self.folder / "data_manifest.csv"
-        return list(read_manifest_file(path)) if path.exists() else []
+        return read_manifest_file(path) if path.exists() else iter(())
 
     def write_outputs(self, split: str, rows: Iterable[Output]) -> None:
         """Write outputs/SPLIT.jsonl."""

@@ -10,7 +10,7 @@ FIELDS = ("data", "split", "decode", "seed", "metric")
 
 
 class Signature(NamedTuple):
-    """Everything behind a number; as text `data:3f..|split:test|decode:beam=5|seed:1|metric:bleu|nrefs:1|case:mixed|..`.
+    """Everything behind a number; as text `data:3f.|split:test|decode:beam=5|seed:1|metric:bleu|nrefs:1|case:mixed|..`.
 
     `data` is `heedful.records.manifest.data_hash`; `counting` is the metric's own signature, with "|" and ":" in it.
     """

@@ -1,0 +1,144 @@
+"""Runs side by side: what was measured last, whether two numbers may be compared, and where two runs differ.
+
+Reads records only. Tests of significance need the stored outputs and stand in `heedful.evaluation.pairing`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heedful.config import Difference, flatten
+from heedful.errors import CheckFailed, ConfigError, HeedfulError
+from heedful.records.files import read_json_lines
+from heedful.records.results import Result
+from heedful.records.run import Run, is_run
+from heedful.records.signature import Signature, comparable, parse_signature
+
+
+class Summary(NamedTuple):
+    """A run in one line of a table.
+
+    `update` and `minutes` are of training so far; `results` are the last of each metric on `split`, which is test where
+    that was measured, else dev, and None where nothing was.
+    """
+
+    run: str
+    folder: str
+    state: str
+    update: int
+    minutes: float
+    split: str | None
+    results: list[Result]
+
+
+class Aligned(NamedTuple):
+    """One metric over several runs, in their order: rows that may be compared."""
+
+    metric: str
+    rows: list[Result]
+
+
+def find_runs(folder: Path) -> list[Run]:
+    """The run directories at or under a folder, by path. A run's own folders are not searched."""
+    if not folder.is_dir():
+        raise ConfigError(
+            f"There is no folder {folder}.", hint="Runs are kept under runs/ unless the recipe says otherwise."
+        )
+    if is_run(folder):
+        return [Run.open(folder)]
+    visible = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return [run for path in visible for run in find_runs(path)]
+
+
+def summarise(run: Run) -> Summary:
+    """What a table of runs shows of one."""
+    timed = [line for line in run.read_log() if "update" in line and "seconds" in line]
+    split, results = next(
+        ((split, found) for split in ("test", "dev") if (found := last_results(run, split))), (None, [])
+    )
+    return Summary(
+        run=run.name,
+        folder=str(run.folder),
+        state=run.state(),
+        update=timed[-1]["update"] if timed else 0,
+        minutes=round(timed[-1]["seconds"] / 60, 1) if timed else 0.0,
+        split=split,
+        results=results,
+    )
+
+
+def last_results(run: Run, split: str) -> list[Result]:
+    """The row that was written last for each metric of a split, in the order of the metrics' first rows."""
+    return list({row.metric: row for row in run.read_results() if row.split == split}.values())
+
+
+def align_results(runs: Sequence[Run], split: str) -> list[Aligned]:
+    """The last results of the metrics that all runs have, checked to be comparable with the first run's.
+
+    Raises ConfigError for a run without results of the split; CheckFailed, with the reason, where data, split or
+    counting differ, or no metric is common to all.
+    """
+    tables = [{row.metric: row for row in last_results(run, split)} for run in runs]
+    for run, table in zip(runs, tables, strict=True):
+        if not table:
+            raise ConfigError(
+                f'The run {run.folder} has no results on the split "{split}".',
+                hint=f"`heedful evaluate {run.folder} --split {split}` makes them.",
+            )
+    common = [metric for metric in tables[0] if all(metric in table for table in tables)]
+    if not common:
+        raise CheckFailed(
+            f"The runs have no metric in common on {split}.", hint="Evaluate them with the same `evaluation.metrics`."
+        )
+    aligned = [Aligned(metric, [table[metric] for table in tables]) for metric in common]
+    for metric in aligned:
+        _check_comparable(runs, metric)
+    return aligned
+
+
+def _check_comparable(runs: Sequence[Run], metric: Aligned) -> None:
+    signatures = [signature_of(row) for row in metric.rows]
+    for run, signature in zip(runs[1:], signatures[1:], strict=True):
+        reason = comparable(signatures[0], signature)
+        if reason is not None:
+            raise CheckFailed(
+                f"{runs[0].folder} and {run.folder} cannot be compared: {reason}.",
+                hint="Evaluate both on the same files, with the same `evaluation` settings.",
+            )
+
+
+def signature_of(row: Result) -> Signature:
+    """The parsed signature of a row. Raises HeedfulError where it has none that can be read."""
+    try:
+        return parse_signature(row.signature)
+    except ValueError:
+        raise HeedfulError(
+            f"The {row.metric} of run {row.run} on {row.split} carries no signature that can be read.",
+            hint="Evaluate it again.",
+        ) from None
+
+
+def config_differences(left: Run, right: Run) -> list[Difference]:
+    """The configuration keys in which two runs differ; where a run is kept is no difference."""
+    a, b = flatten(left.config()), flatten(right.config())
+    return [
+        Difference(key, a.get(key), b.get(key))
+        for key in dict.fromkeys([*a, *b])
+        if key != "run" and a.get(key) != b.get(key)
+    ]
+
+
+def environment_differences(left: Run, right: Run) -> list[Difference]:
+    """The facts of environment.json in which two runs differ; when and by which command they began is no difference."""
+    a, b = _environment(left), _environment(right)
+    own = ("time", "command")
+    return [
+        Difference(key, a.get(key), b.get(key))
+        for key in dict.fromkeys([*a, *b])
+        if key not in own and a.get(key) != b.get(key)
+    ]
+
+
+def _environment(run: Run) -> dict[str, Any]:
+    path = run.folder / "environment.json"
+    return flatten(next(read_json_lines(path), {})) if path.exists() else {}
