@@ -91,8 +91,8 @@ def load_batch(
 class BatchPlan:
     """Which pairs make up which batch, over endless epochs: a function of the lengths, the budget and the seed alone.
 
-    A batch has rows * longest tokens, PAD and EOS counted, on the larger of its two sides. That is at most `max_tokens`,
-    but for a pair that alone has more, which is a batch of its own. Pairs lie in the order of their target lengths, and
+    A batch has rows * longest tokens, PAD and EOS counted, on the larger of its two sides: at most `max_tokens`. A pair
+    that alone has more is a batch of its own. Pairs lie in the order of their target lengths, and
     those of one target length in the order of their source lengths, up and down in turn, so that neighbours are alike.
     Batches are cut from this order. Every epoch shuffles the pairs of equal lengths, then the batches, so that the
     number of batches stays the same.

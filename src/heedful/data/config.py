@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from heedful.config import Config
 
 Paths = Annotated[tuple[str, ...], Field(strict=False, max_length=2)]
+Count = Annotated[int, Field(gt=0)]
 
 
 class DataConfig(Config):
@@ -15,19 +16,24 @@ class DataConfig(Config):
     Two paths are two aligned text files (source, target); one path is a .tsv, .csv or .jsonl file; each may end in .gz.
     """
 
-    catalogue: str | None = Field(None, description="a named data set: see `heedful data list`")
-    folder: str | None = Field(None, description="a local copy of the named data set, instead of downloading it")
+    catalogue: str | None = Field(default=None, description="a named data set: see `heedful data list`")
+    folder: str | None = Field(
+        default=None, description="a local copy of the named data set, instead of downloading it"
+    )
+    pairs: Count = Field(default=20_000, description="training pairs of a synthetic data set (copy, reverse, ...)")
     train: Paths = ()
     dev: Paths = ()
     test: Paths = ()
     source_column: str = Field(
-        "source", description=".csv with a header, .jsonl: the column or key of the source; .tsv: its number from 1"
+        default="source", description="of a table: the source's name in the header, or its number from 1"
     )
-    target_column: str = Field("target", description="the same for the target")
-    max_length: Annotated[int, Field(gt=0)] = Field(
-        256, description="training pairs with a longer side (in tokens) are dropped and counted"
+    target_column: str = Field(default="target", description="the same for the target")
+    max_length: Count = Field(
+        default=256, description="training pairs with a longer side (in tokens) are dropped and counted"
     )
-    allow_overlap: bool = Field(False, description="train although dev or test pairs also stand in the training data")
+    allow_overlap: bool = Field(
+        default=False, description="train although dev or test pairs also stand in the training data"
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> "DataConfig":

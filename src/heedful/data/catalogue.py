@@ -1,0 +1,123 @@
+"""The catalogue of named data sets, and the one door to the pairs of a recipe: named data or your own files.
+
+Knows nothing of tokens.
+"""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import final
+
+from heedful.data import cmudict, multi30k, sigmorphon
+from heedful.data.config import DataConfig
+from heedful.data.corpus import Pair, read_parallel
+from heedful.data.named import About, DataSet
+from heedful.data.published import Place, default_cache
+from heedful.data.tasks import SPLITS, TASKS, get_task, task_pairs
+from heedful.errors import ConfigError
+
+TASK_SEED = 1
+TASK_HELD_OUT = 1000  # dev and test pairs of a synthetic task
+
+
+@final
+class Synthetic(DataSet):
+    """A synthetic task as a data set: any number of training pairs."""
+
+    def __init__(self, name: str, pairs: int) -> None:
+        self.about = About(
+            name=name,
+            description=get_task(name).description,
+            licence="none needed",
+            source_language="symbols",
+            target_language="symbols",
+            splits=SPLITS,
+            group="a source",
+        )
+        self._pairs = pairs
+
+    def read(self, split: str) -> Iterable[Pair]:
+        self.require(split)
+        return task_pairs(self.about.name, TASK_SEED, split, self._pairs if split == "train" else TASK_HELD_OUT)
+
+
+def names() -> list[str]:
+    """The names of all data sets."""
+    return [*cmudict.NAMES, *multi30k.NAMES, *sigmorphon.NAMES, *TASKS]
+
+
+def get(
+    name: str, folder: Path | None = None, cache: Path | None = None, base_url: str | None = None, pairs: int = 20_000
+) -> DataSet:
+    """The data set with this name. Its files are in `folder`, a local copy, or are downloaded into `cache` when needed.
+
+    `base_url` is another place with the same files; `pairs` are those of train where the data are synthetic.
+    """
+    cache = cache or default_cache()
+    if name in cmudict.NAMES:
+        return cmudict.Cmudict(name, folder)
+    if name in multi30k.NAMES:
+        return multi30k.Multi30k(name, Place(base_url or multi30k.BASE_URL, folder, cache / "multi30k"))
+    if name in sigmorphon.NAMES:
+        place = Place(base_url or sigmorphon.BASE_URL, folder, cache / "sigmorphon2021-g2p")
+        return sigmorphon.Sigmorphon2021(name, place)
+    if name in TASKS:
+        if folder is not None:
+            raise ConfigError(f"The data set `{name}` is made, not read, so it takes no folder.", hint="Leave it out.")
+        return Synthetic(name, pairs)
+    near = difflib.get_close_matches(name, names(), n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`heedful data list` shows all."
+    raise ConfigError(f"There is no data set `{name}`.", hint=hint)
+
+
+def about() -> list[About]:
+    """What to know of each data set."""
+    return [get(name).about for name in names()]
+
+
+def named(data: DataConfig) -> DataSet:
+    """The data set that the settings name."""
+    if data.catalogue is None:
+        raise ValueError("`data.catalogue` must name a data set, but is left out.")
+    return get(data.catalogue, Path(data.folder) if data.folder else None, pairs=data.pairs)
+
+
+def splits(data: DataConfig) -> tuple[str, ...]:
+    """The splits that the data have."""
+    if data.catalogue is not None:
+        return named(data).about.splits
+    return tuple(split for split in SPLITS if _own_files(data, split))
+
+
+def load_split(data: DataConfig, split: str) -> Iterable[Pair]:
+    """The pairs of a split, in their order: train, dev, test, or another one that a named data set has.
+
+    Raises HeedfulError where files are missing or wrong, ConfigError where there is no such split.
+    """
+    if data.catalogue is not None:
+        return named(data).read(split)
+    return read_parallel(_required_files(data, split), data.source_column, data.target_column)
+
+
+def load_references(data: DataConfig, split: str) -> list[list[str]]:
+    """All right targets for each pair of `load_split(data, split)`, in the same order."""
+    if data.catalogue is not None:
+        return named(data).references(split)
+    return [[pair.target] for pair in load_split(data, split)]
+
+
+def load_tokenised_references(data: DataConfig, split: str) -> list[str] | None:
+    """The references that the published protocol scores, one a pair of `load_split(data, split)`, or None."""
+    return named(data).tokenised_references(split) if data.catalogue is not None else None
+
+
+def _own_files(data: DataConfig, split: str) -> tuple[str, ...]:
+    return {"train": data.train, "dev": data.dev, "test": data.test}.get(split, ())
+
+
+def _required_files(data: DataConfig, split: str) -> tuple[str, ...]:
+    files = _own_files(data, split)
+    if not files:
+        hint = f"Set `data.{split}` to its files." if split in SPLITS else f"There are: {', '.join(splits(data))}."
+        raise ConfigError(f"There is no {split} split: the recipe names no files for it.", hint=hint)
+    return files

@@ -1,0 +1,170 @@
+"""Endless synthetic tasks: copy, reverse, sort, and a small made-up language pair whose true alignment is known.
+
+Knows nothing of files. A pair is a function of the task, its index and a seed; blanks stand between its symbols.
+"""
+
+import hashlib
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import count as counting
+from itertools import islice
+from string import ascii_lowercase
+from typing import NamedTuple, final
+
+from heedful.data.corpus import Pair
+from heedful.errors import ConfigError
+
+SPLITS = ("train", "dev", "test")
+SHORTEST, LONGEST = 4, 16  # symbols of copy, reverse and sort
+Links = list[tuple[int, int]]  # (source position, target position), from 0
+
+
+class Task(ABC):
+    """An endless supply of pairs with one rule."""
+
+    name: str
+    description: str
+
+    @abstractmethod
+    def pair(self, index: int, seed: int) -> Pair:
+        """The pair with this index."""
+
+    def _rng(self, index: int, seed: int) -> random.Random:
+        return random.Random(f"{self.name} {seed} {index}")
+
+
+class _LetterTask(Task):
+    """Letters to the same letters in another order."""
+
+    def pair(self, index: int, seed: int) -> Pair:
+        rng = self._rng(index, seed)
+        letters = rng.choices(ascii_lowercase, k=rng.randint(SHORTEST, LONGEST))
+        return Pair(" ".join(letters), " ".join(self.answer(letters)))
+
+    @abstractmethod
+    def answer(self, letters: list[str]) -> list[str]:
+        """The target of a source."""
+
+
+@final
+class Copy(_LetterTask):
+    name = "copy"
+    description = f"{SHORTEST} to {LONGEST} letters, the same again"
+
+    def answer(self, letters: list[str]) -> list[str]:
+        return letters
+
+
+@final
+class Reverse(_LetterTask):
+    name = "reverse"
+    description = f"{SHORTEST} to {LONGEST} letters, from the last to the first"
+
+    def answer(self, letters: list[str]) -> list[str]:
+        return letters[::-1]
+
+
+@final
+class Sort(_LetterTask):
+    name = "sort"
+    description = f"{SHORTEST} to {LONGEST} letters, in alphabetical order"
+
+    def answer(self, letters: list[str]) -> list[str]:
+        return sorted(letters)
+
+
+class _Word(NamedTuple):
+    source: str
+    target: tuple[str, ...]  # one word, or two for some nouns
+
+
+@final
+class Lexicon(Task):
+    """A sentence of a made-up language, word by word by a dictionary into another one with another word order.
+
+    Source: one to three clauses of noun phrase, verb, noun phrase; a phrase is up to two adjectives, then a noun. Target:
+    the verb goes to the end of its clause, adjectives go behind their noun in the opposite order, and every fifth noun
+    is two words.
+    """
+
+    name = "lexicon"
+    description = "a made-up language into another: dictionary, word order, and the true alignment"
+
+    def __init__(self) -> None:
+        rng = random.Random("lexicon")
+        words = _made_up_words(rng, "ptkmnls", "aiu", 220), _made_up_words(rng, "bdgvzrf", "eoy", 240)
+        sources, targets = (iter(side) for side in words)
+        self._nouns = [_Word(next(sources), tuple(islice(targets, 2 if n % 5 == 0 else 1))) for n in range(100)]
+        self._adjectives = [_Word(next(sources), (next(targets),)) for _ in range(60)]
+        self._verbs = [_Word(next(sources), (next(targets),)) for _ in range(60)]
+
+    def pair(self, index: int, seed: int) -> Pair:
+        source, order = self._sentence(index, seed)
+        target = [word for place in order for word in source[place].target]
+        return Pair(" ".join(word.source for word in source), " ".join(target))
+
+    def alignment(self, index: int, seed: int) -> Links:
+        """Which source word each target word of the pair comes from, in the order of the target."""
+        source, order = self._sentence(index, seed)
+        origins = [place for place in order for _ in source[place].target]
+        return [(place, position) for position, place in enumerate(origins)]
+
+    def _sentence(self, index: int, seed: int) -> tuple[list[_Word], list[int]]:
+        """The words of the source, and the order in which the target takes them."""
+        rng = self._rng(index, seed)
+        words: list[_Word] = []
+        order: list[int] = []
+        for _ in range(rng.randint(1, 3)):
+            subject = self._phrase(rng, words)
+            verb = len(words)
+            words.append(rng.choice(self._verbs))
+            order += [*subject, *self._phrase(rng, words), verb]
+        return words, order
+
+    def _phrase(self, rng: random.Random, words: list[_Word]) -> list[int]:
+        """Append the words of a noun phrase; their places in the order of the target."""
+        start = len(words)
+        words += rng.sample(self._adjectives, rng.randint(0, 2))
+        words.append(rng.choice(self._nouns))
+        return list(range(start, len(words)))[::-1]
+
+
+def _made_up_words(rng: random.Random, consonants: str, vowels: str, count: int) -> list[str]:
+    """Different words of two or three syllables."""
+    words: dict[str, None] = {}
+    while len(words) < count:
+        words["".join(rng.choice(consonants) + rng.choice(vowels) for _ in range(rng.randint(2, 3)))] = None
+    return list(words)
+
+
+TASKS: dict[str, Task] = {task.name: task for task in (Copy(), Reverse(), Sort(), Lexicon())}
+
+
+def get_task(name: str) -> Task:
+    """The task with this name."""
+    if name not in TASKS:
+        raise ConfigError(f"There is no synthetic task `{name}`.", hint=f"There are: {', '.join(TASKS)}.")
+    return TASKS[name]
+
+
+def split_of(source: str) -> str:
+    """The split that a source belongs to, whatever its index and seed: a tenth each to dev and test."""
+    bucket = hashlib.sha256(source.encode()).digest()[0] % 10
+    return {0: "dev", 1: "test"}.get(bucket, "train")
+
+
+def task_indices(name: str, seed: int, split: str, count: int) -> Iterator[int]:
+    """The indices of the first `count` pairs of a split."""
+    if split not in SPLITS:
+        raise ConfigError(
+            f"The synthetic task `{name}` has no split `{split}`.", hint=f"There are: {', '.join(SPLITS)}."
+        )
+    task = get_task(name)
+    return islice((index for index in counting() if split_of(task.pair(index, seed).source) == split), count)
+
+
+def task_pairs(name: str, seed: int, split: str, count: int) -> Iterator[Pair]:
+    """The first `count` pairs of a split; no source of one split is in another."""
+    task = get_task(name)
+    return (task.pair(index, seed) for index in task_indices(name, seed, split, count))
