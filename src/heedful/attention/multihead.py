@@ -36,7 +36,7 @@ class MultiHeadAttention(nn.Module):
 
     The H projections of each kind are one matrix, split after the product: the same map. `d_k` and `d_v` are d_model / H
     unless given. The paper has no biases. `score` and `normalise` fill the slots of `attend`; with the paper's two, the
-    fused kernel is used whenever nobody asks for weights.
+    fused kernel is used when nobody asks for weights and it is the quicker one.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class MultiHeadAttention(nn.Module):
         """Read the memory for each query. With `weights`, the explicit path is taken and they are returned."""
         heads = self._split(self.project_query(query))  # [B H T E]
         dropout = self.dropout if self.training else 0.0
-        if not weights and self.score is scaled_dot and self.normalise is softmax:
+        if not weights and self.score is scaled_dot and self.normalise is softmax and _fused_is_quicker(heads):
             read = fused_attention(heads, key_value.key, key_value.value, mask=mask, dropout=dropout)
         else:
             slots = {"score": self.score, "mask": mask, "normalise": self.normalise, "dropout": dropout}
@@ -91,6 +91,11 @@ class MultiHeadAttention(nn.Module):
 
     def _merge(self, read: Attended) -> Float[Tensor, "B T HE"]:
         return read.context.transpose(1, 2).flatten(2)
+
+
+def _fused_is_quicker(query: Tensor) -> bool:
+    """Torch's fused kernel wins except on a CPU in bfloat16, where its products are not in bfloat16 (benchmarks/attention.py)."""
+    return query.device.type != "cpu" or query.dtype != torch.bfloat16
 
 
 class MultiHeadOutput(NamedTuple):

@@ -5,6 +5,8 @@ from typing import Literal, final
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from heedful.layers.dropout import Dropout
+
 
 @final
 class FeedForward(nn.Module):
@@ -15,7 +17,7 @@ class FeedForward(nn.Module):
         self.widen = nn.Linear(d_model, d_ff)
         self.narrow = nn.Linear(d_ff, d_model)
         self.activation = nn.ReLU() if activation == "relu" else nn.GELU()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         for linear in (self.widen, self.narrow):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

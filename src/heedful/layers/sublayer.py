@@ -6,6 +6,8 @@ from typing import Literal, final
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from heedful.layers.dropout import Dropout
+
 
 @final
 class Sublayer(nn.Module):
@@ -18,7 +20,7 @@ class Sublayer(nn.Module):
         super().__init__()
         self.normalises_input = norm == "pre"
         self.norm = nn.LayerNorm(d_model, eps=epsilon)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "B L D"], f: Callable[[Tensor], Tensor]) -> Float[Tensor, "B L D"]:
         if self.normalises_input:

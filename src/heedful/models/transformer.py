@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.attention import KeyValue, Map, Mask, MultiHeadAttention
+from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.feedforward import FeedForward
 from heedful.layers.position import LearnedPositions, SinusoidalPositions
@@ -38,7 +39,7 @@ class Transformer(Seq2Seq):
         )
         self.source_positions = _positions(config)
         self.target_positions = _positions(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)

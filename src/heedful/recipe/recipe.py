@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from heedful.config import Config, Layer, Resolved, parse_overrides, read_toml, resolve
 from heedful.data.config import DataConfig
@@ -29,6 +29,13 @@ class Recipe(Config):
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+
+    @model_validator(mode="after")
+    def _selects_what_is_measured(self) -> "Recipe":
+        measured = ["loss", *(self.evaluation.metrics if self.evaluation.dev_sentences else ())]
+        if self.training.select not in measured:
+            raise ValueError(f"training.select must be one of {', '.join(measured)}, but is {self.training.select!r}")
+        return self
 
 
 def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:

@@ -70,6 +70,11 @@ class CheckpointFolder:
         _load_optimizer(model, optimizer, folder / "optimizer.safetensors")
         return read_progress(folder)
 
+    def last_progress(self) -> Progress:
+        """How far the last checkpoint had come; a fresh Progress where there is none."""
+        folder = self.last()
+        return Progress() if folder is None else read_progress(folder)
+
     def last(self) -> Path | None:
         """The checkpoint to resume from."""
         return self._pointed("last")

@@ -4,7 +4,6 @@ Knows no text, no metric and no corpus: it asks `batch_at` for the n-th batch an
 randomness are functions of (seed, update), so a run that was killed anywhere goes on as if it had not been.
 """
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from torch import Tensor
 from heedful.data.batch import Batch
 from heedful.errors import HeedfulError, Interrupted
 from heedful.models.interface import Seq2Seq
+from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder, Progress
 from heedful.training.config import TrainingConfig
 from heedful.training.objective import Loss, label_smoothed_cross_entropy
@@ -217,9 +217,3 @@ def build_optimizer(model: Seq2Seq, config: TrainingConfig) -> torch.optim.Optim
         eps=config.optimizer_epsilon,
         fused=True,
     )
-
-
-def seed_of(*parts: int) -> int:
-    """A 63-bit seed from numbers: equal numbers, equal seed; neighbours unrelated."""
-    digest = hashlib.blake2b(repr(parts).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1

@@ -1,0 +1,165 @@
+"""From text to text: the one way in which the command line, evaluation and `heedful.load` use a model.
+
+Knows no file and no metric. One line in, one result out, in order; a line's result does not depend on the others.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+
+from heedful.attention import Map, Trace
+from heedful.data.batch import collate
+from heedful.decoding.beam import beam_search
+from heedful.decoding.config import SearchConfig
+from heedful.decoding.greedy import greedy_search
+from heedful.decoding.sampling import sample
+from heedful.decoding.search import Hypothesis, Request, Step
+from heedful.decoding.segments import Segment, batches, segment_line
+from heedful.decoding.translation import Candidate, Scored, Token, Translation
+from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.seeds import seed_of
+from heedful.text.tokenizer import Tokenizers
+from heedful.text.vocabulary import UNK
+
+END = "</s>"
+BEGIN = "<s>"
+
+
+@final
+class Translator:
+    """A model, its tokenisers and how to search."""
+
+    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers, search: SearchConfig) -> None:
+        self.model = model
+        self.tokenizers = tokenizers
+        self.search = search
+
+    @torch.inference_mode()
+    def translate(
+        self, lines: Sequence[str], *, n_best: int = 1, prefixes: Sequence[str] | None = None
+    ) -> list[Translation]:
+        """Outputs for lines of text, each with its `n_best` best candidates (or, when sampling, that many samples).
+
+        `prefixes`, one a line, are texts with which the outputs must begin. Raises ValueError if n_best exceeds the beam.
+        """
+        if prefixes is not None and len(prefixes) != len(lines):
+            raise ValueError(f"`prefixes` must have one entry a line ({len(lines)}), but has {len(prefixes)}.")
+        self.model.eval()
+        segments = [
+            segment
+            for number, line in enumerate(lines)
+            for segment in segment_line(number, line, self.tokenizers.source, self.search.max_source)
+        ]
+        of_line: list[list[int]] = [[] for _ in lines]
+        for number, segment in enumerate(segments):
+            of_line[segment.line].append(number)
+        forced = [
+            self.tokenizers.target.encode(prefixes[s.line]) if prefixes and of_line[s.line][0] == n else []
+            for n, s in enumerate(segments)
+        ]
+        found: list[list[Hypothesis]] = [[] for _ in segments]
+        beams = n_best if self.search.temperature is not None else self.search.beam
+        for batch in batches(segments, max(1, self.search.max_tokens // beams)):
+            hypotheses = self._search([segments[n] for n in batch], [forced[n] for n in batch], n_best)
+            for number, some in zip(batch, hypotheses, strict=True):
+                found[number] = some
+        return [self._translation([segments[n] for n in ns], [found[n] for n in ns]) for ns in of_line]
+
+    @torch.inference_mode()
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+        """Log-probabilities of given outputs: forced decoding, whatever the model itself would say."""
+        if len(sources) != len(targets):
+            raise ValueError(f"`targets` must have one entry a source ({len(sources)}), but has {len(targets)}.")
+        self.model.eval()
+        pairs = [
+            (self.tokenizers.source.encode(source), self.tokenizers.target.encode(target))
+            for source, target in zip(sources, targets, strict=True)
+        ]
+        wider = [Segment(number, max(pair, key=len)) for number, pair in enumerate(pairs)]
+        scored: list[Scored | None] = [None] * len(pairs)
+        for numbers in batches(wider, self.search.max_tokens):
+            batch = collate([pairs[n] for n in numbers], numbers)
+            log_p = self.model.logits(self.model(batch.src, batch.src_mask, batch.tgt_in)).float().log_softmax(dim=-1)
+            rows = log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
+            for number, row in zip(numbers, rows, strict=True):
+                values = row[: len(pairs[number][1]) + 1]
+                scored[number] = Scored(sum(values), self._tokens(pairs[number][1], values))
+        return [some for some in scored if some is not None]
+
+    @torch.inference_mode()
+    def trace(self, source: str, target: str | None = None) -> Trace:
+        """All attention weights for one source and a target: the given one, or the output that search finds."""
+        self.model.eval()
+        target_ids = self._best_ids(source) if target is None else self.tokenizers.target.encode(target)
+        source_ids = self.tokenizers.source.encode(source)
+        batch = collate([(source_ids, target_ids)], [0])
+        maps: list[Map] = []
+        hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
+        log_p = self.model.logits(hidden).float().log_softmax(dim=-1).gather(2, batch.tgt_out[:, :, None])[0, :, 0]
+        pieces = [self.tokenizers.target.piece(i) for i in target_ids]
+        source_pieces = [self.tokenizers.source.piece(i) for i in source_ids]
+        return Trace([*source_pieces, END], [BEGIN, *pieces], [*pieces, END], log_p.tolist(), maps)
+
+    def _best_ids(self, source: str) -> list[int]:
+        segments = segment_line(0, source, self.tokenizers.source, self.search.max_source)
+        return self._search(segments[:1], [[]], 1)[0][0].ids if segments else []
+
+    def _search(self, segments: list[Segment], forced: list[list[int]], n_best: int) -> list[list[Hypothesis]]:
+        batch = collate([(segment.ids, []) for segment in segments], range(len(segments)))
+        memory = self.model.encode(batch.src, batch.src_mask)
+        extra = self.search.max_extra
+        requests = [
+            Request(max(len(s.ids) + extra, len(prefix)), prefix) for s, prefix in zip(segments, forced, strict=True)
+        ]
+        if self.search.temperature is not None:
+            return self._sample(segments, memory, requests, n_best)
+        alpha = self.search.length_penalty
+        if self.search.beam == 1 and n_best == 1:
+            return greedy_search(self._step, self.model.start(memory, 1), requests, alpha)
+        state = self.model.start(memory, self.search.beam)
+        return beam_search(self._step, state, requests, beam=self.search.beam, alpha=alpha, n_best=n_best)
+
+    def _sample(
+        self, segments: list[Segment], memory: Memory, requests: list[Request], n: int
+    ) -> list[list[Hypothesis]]:
+        """n samples a segment; each leaves the batch when it ends, so each has a row of its own in the state."""
+        search = self.search
+        assert search.temperature is not None
+        rows = Memory(memory.values.repeat_interleave(n, dim=0), memory.mask.repeat_interleave(n, dim=0))
+        numbered = [(segment, number) for segment in segments for number in range(n)]
+        seeds = [seed_of(search.seed, repr(segment.ids), number) for segment, number in numbered]
+        wide = [request for request in requests for _ in range(n)]
+        cuts = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
+        samples = sample(self._step, self.model.start(rows, 1), wide, seeds, **cuts)
+        return [samples[start : start + n] for start in range(0, len(samples), n)]
+
+    @property
+    def _step(self) -> Step:
+        def step(state: State, tokens: torch.Tensor) -> tuple[torch.Tensor, State]:
+            hidden, after = self.model.step(state, tokens)
+            return self.model.logits(hidden), after
+
+        return step
+
+    def _translation(self, segments: list[Segment], found: list[list[Hypothesis]]) -> Translation:
+        if not segments:
+            return Translation("", 0.0, [], [Candidate("", 0.0, 0.0, [])], [])
+        candidates = [self._candidate(list(parts)) for parts in zip(*found, strict=False)]
+        warnings = []
+        if len(segments) > 1:
+            warnings.append(f"longer than {self.search.max_source} tokens: translated in {len(segments)} parts")
+        unknown = sum(segment.ids.count(UNK) for segment in segments)
+        if unknown:
+            warnings.append(f"{unknown} unknown symbol{'s' if unknown > 1 else ''} in the source")
+        best = candidates[0]
+        return Translation(best.text, best.score, best.tokens, candidates, warnings)
+
+    def _candidate(self, parts: list[Hypothesis]) -> Candidate:
+        text = " ".join(self.tokenizers.target.decode(part.ids) for part in parts)
+        tokens = [token for part in parts for token in self._tokens(part.ids, part.token_log_p)]
+        return Candidate(text, sum(part.score for part in parts), sum(part.log_p for part in parts), tokens)
+
+    def _tokens(self, ids: Sequence[int], log_p: Sequence[float]) -> list[Token]:
+        pieces = [*(self.tokenizers.target.piece(i) for i in ids), END]
+        return [Token(piece, value) for piece, value in zip(pieces, log_p, strict=True)]

@@ -1,0 +1,107 @@
+"""A bundle: everything that is needed to use a model, in one folder, without pickle.
+
+    model.safetensors    the weights, each shared matrix once
+    recipe.toml          the whole configuration it was made with
+    tokenizer.*          the tokenisers
+    bundle.toml          format, version, vocabulary sizes and the tokenisers' fingerprints
+    README.md            the model card
+
+Knows of the recipe only its `model` table; the rest is carried along.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomlkit
+
+import heedful
+from heedful.config import Layer, Tree, read_toml, resolve
+from heedful.errors import HeedfulError
+from heedful.models.build import build_model
+from heedful.models.config import ModelConfig
+from heedful.models.interface import Seq2Seq
+from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
+from heedful.text.tokenizer import Tokenizers, load_tokenizers
+
+FORMAT = 1
+
+
+class Bundle(NamedTuple):
+    """A model with its tokenisers and the recipe (as a plain tree) that made it."""
+
+    model: Seq2Seq
+    tokenizers: Tokenizers
+    recipe: Tree
+
+
+def is_bundle(folder: Path) -> bool:
+    """Whether a folder claims to be a bundle."""
+    return (folder / "bundle.toml").is_file()
+
+
+def save_bundle(folder: Path, bundle: Bundle, card: str) -> None:
+    """Write a bundle whole or not at all; one that is there already is replaced only once the new one is complete."""
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        write_tensors(partial / FILE, weights_of(bundle.model))
+        bundle.tokenizers.save(partial)
+        _write(partial / "recipe.toml", tomlkit.dumps(bundle.recipe))
+        _write(partial / "README.md", card)
+        _write(partial / "bundle.toml", tomlkit.dumps(_facts(bundle.tokenizers)))
+        replaced = folder.with_name(f".{folder.name}.replaced")
+        shutil.rmtree(replaced, ignore_errors=True)
+        if folder.exists():
+            folder.rename(replaced)
+        partial.rename(folder)
+        shutil.rmtree(replaced, ignore_errors=True)
+    except OSError as error:
+        raise HeedfulError(
+            f"Could not write the bundle {folder}: {error.strerror}.",
+            hint="The checkpoints are whole. Free some disk space, then go on with --resume.",
+        ) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def load_bundle(folder: Path) -> Bundle:
+    """Read a bundle. Raises HeedfulError that says what is missing, damaged, or of another version."""
+    if not is_bundle(folder):
+        what = "is no bundle: it has no bundle.toml" if folder.is_dir() else "does not exist" if not folder.exists() else "is a file"
+        hint = "Name the `model` folder of a finished run, or the run directory itself."
+        raise HeedfulError(f"{folder} {what}.", hint=hint)
+    facts = read_toml(folder / "bundle.toml").values
+    if facts.get("format") != FORMAT:
+        hint = f"It was written by heedful {facts.get('heedful', 'unknown')}; this is {heedful.__version__}."
+        raise HeedfulError(f"{folder} has bundle format {facts.get('format')}, but this version reads {FORMAT}.", hint=hint)
+    recipe = read_toml(folder / "recipe.toml")
+    tokenizers = load_tokenizers(folder)
+    if _facts(tokenizers)["tokenizers"] != facts.get("tokenizers"):
+        raise HeedfulError(f"The tokenizer files in {folder} are not those of this model.", hint="Copy the bundle again.")
+    config: ModelConfig = resolve(ModelConfig, [Layer(recipe.origin, recipe.values.get("model", {}))]).config
+    model = build_model(config, len(tokenizers.source), len(tokenizers.target))
+    load_weights(model, read_tensors(folder / FILE), folder / FILE)
+    return Bundle(model.eval(), tokenizers, recipe.values)
+
+
+def _facts(tokenizers: Tokenizers) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "heedful": heedful.__version__,
+        "tokenizers": {
+            "source_size": len(tokenizers.source),
+            "target_size": len(tokenizers.target),
+            "source": tokenizers.source.fingerprint,
+            "target": tokenizers.target.fingerprint,
+        },
+    }
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,86 @@
+"""What can go wrong after an hour, looked at before the first update: disk, memory, shapes and a finite loss."""
+
+import math
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from heedful.data.batch import Batch, BatchPlan, load_batch
+from heedful.errors import ConfigError, HeedfulError
+from heedful.models.build import count_parameters
+from heedful.models.interface import Seq2Seq
+from heedful.recipe.prepare import Prepared
+from heedful.recipe.recipe import Recipe
+from heedful.training.loop import compute_loss
+
+FLOAT = 4  # bytes
+
+
+class Preflight(NamedTuple):
+    """What a dry run prints."""
+
+    parameters: int
+    batches_per_epoch: int
+    padding_share: float
+    shapes: dict[str, list[int]]  # of the largest batch
+    loss: float  # of that batch, in nats a token, before any training
+    memory_bytes: int  # estimate of the peak: weights, gradients, two moments, and activations of the largest batch
+    disk_bytes: int  # of all checkpoints that will be kept at once
+    disk_free: int
+
+
+def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPlan, folder: Path) -> Preflight:
+    """Look before training. Raises ConfigError for too little disk or too long sequences, HeedfulError for a loss that is not finite."""
+    parameters = count_parameters(model)
+    kept = recipe.training.keep_last + 3  # best, last, the one being written
+    disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle
+    disk_free = shutil.disk_usage(folder).free
+    if disk_free < disk_bytes:
+        raise ConfigError(
+            f"{folder}: {disk_free / 1e6:,.0f} MB are free, but checkpoints need {disk_bytes / 1e6:,.0f} MB.",
+            hint="Free some space, choose another `run` directory, or lower training.keep_last.",
+        )
+    batch = _largest_batch(prepared, plan)
+    _check_positions(recipe, batch)
+    with torch.no_grad():
+        loss = compute_loss(model.eval(), batch, recipe.training)
+    nll = float(loss.nll) / loss.count
+    if not math.isfinite(nll):
+        raise HeedfulError(f"The loss before training is {nll}.", hint="Try training.precision = \"float32\"; then report this.")
+    shapes = {name: list(tensor.shape) for name, tensor in zip(Batch._fields[:4], batch[:4], strict=True)}
+    memory = parameters * FLOAT * 4 + _activation_bytes(recipe, batch)
+    share = plan.padding_share(0)
+    return Preflight(parameters, plan.batches_per_epoch, share, shapes, nll, memory, disk_bytes, disk_free)
+
+
+def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
+    """The batch with the most padded tokens: if this one fits, all do."""
+    longest = np.maximum(prepared.train.source_lengths, prepared.train.target_lengths) + 1
+    return load_batch(prepared.train, max(plan.epoch(0), key=lambda numbers: len(numbers) * int(longest[numbers].max())))
+
+
+def _check_positions(recipe: Recipe, batch: Batch) -> None:
+    longest = max(batch.src.shape[1], batch.tgt_in.shape[1])
+    if recipe.model.positions == "learned" and longest > recipe.model.max_positions:
+        raise ConfigError(
+            f"The longest training pair has {longest} tokens, but model.max_positions is {recipe.model.max_positions}.",
+            hint=f"Set model.max_positions to at least {longest}, or data.max_length to at most {recipe.model.max_positions - 1}.",
+        )
+
+
+def _activation_bytes(recipe: Recipe, batch: Batch) -> int:
+    """What the backward pass needs of the largest batch: a count of the tensors that each sublayer keeps.
+
+    About 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a head (two attentions in a decoder).
+    """
+    model = recipe.model
+    rows, longest_source = batch.src.shape
+    longest_target = batch.tgt_in.shape[1]
+    vectors = 20 * model.d_model + 3 * model.d_ff
+    encoder = model.n_encoder_layers * longest_source * (vectors + 3 * model.n_heads * longest_source)
+    tables = 3 * model.n_heads * (longest_target + longest_source)
+    decoder = model.n_decoder_layers * longest_target * (vectors * 3 // 2 + tables)
+    return rows * (encoder + decoder) * FLOAT

@@ -1,0 +1,59 @@
+"""Evaluating a model on a split of its recipe's data: one way for validations, for the end of a run, and for `heedful evaluate`.
+
+Knows no command line.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from heedful.data.catalogue import load_references, load_split, load_tokenised_references
+from heedful.data.config import DataConfig
+from heedful.decoding.config import SearchConfig
+from heedful.evaluation.evaluate import Evaluation, Translating, evaluate
+from heedful.recipe.recipe import Recipe
+from heedful.records.signature import describe_settings
+
+SEARCH_KEYS = ("beam", "length_penalty", "max_extra", "temperature", "top_k", "top_p", "seed")
+
+
+class TestSet(NamedTuple):
+    """The items of one split: sources, all right targets of each, and the published protocol's references if it has its own."""
+
+    split: str
+    sources: list[str]
+    references: list[list[str]]
+    tokenised: list[list[str]] | None
+
+    def only(self, numbers: Sequence[int]) -> "TestSet":
+        """These items, in this order."""
+        tokenised = None if self.tokenised is None else [self.tokenised[i] for i in numbers]
+        return TestSet(self.split, [self.sources[i] for i in numbers], [self.references[i] for i in numbers], tokenised)
+
+
+def read_test_set(data: DataConfig, split: str) -> TestSet:
+    """Read a split whole. Raises ConfigError where the data have no such split."""
+    sources = [pair.source for pair in load_split(data, split)]
+    tokenised = load_tokenised_references(data, split)
+    wrapped = None if tokenised is None else [[line] for line in tokenised]
+    return TestSet(split, sources, load_references(data, split), wrapped)
+
+
+def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> Evaluation:
+    """Translate and score a test set as the recipe says."""
+    return evaluate(
+        translator,
+        items.sources,
+        items.references,
+        recipe.evaluation,
+        recipe.seed,
+        split=items.split,
+        tokenised_references=items.tokenised,
+    )
+
+
+def describe_search(search: SearchConfig) -> str:
+    """How outputs were found, in one word for signatures; sampling keys only when sampling."""
+    settings = {key: getattr(search, key) for key in SEARCH_KEYS}
+    if search.temperature is None:
+        settings = {key: value for key, value in settings.items() if key not in ("temperature", "top_k", "top_p", "seed")}
+    return describe_settings(settings)

@@ -1,0 +1,165 @@
+"""The main road: a recipe in, a run directory with a trained, scored bundle out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from heedful.config import to_toml
+from heedful.data.batch import Batch, BatchPlan, load_batch
+from heedful.decoding.translator import Translator
+from heedful.errors import ConfigError, Interrupted
+from heedful.evaluation.metrics import metrics_for
+from heedful.models.build import build_model
+from heedful.models.interface import Seq2Seq
+from heedful.recipe.finish import Finished, finish
+from heedful.recipe.preflight import Preflight, preflight
+from heedful.recipe.prepare import Prepared, Report, prepare
+from heedful.recipe.recipe import Recipe
+from heedful.recipe.score import TestSet, read_test_set, score_test_set
+from heedful.records.run import Run
+from heedful.seeds import seed_of
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.interrupt import stop_on_signal
+from heedful.training.loop import Diverged, Outcome, Trainer, Validation, compute_loss
+
+CHANGEABLE = ("training.max_updates", "training.max_minutes", "training.patience", "training.threads", "run")
+
+
+def silent(_event: str, _facts: Mapping[str, Any]) -> None:
+    """A report that nobody reads."""
+
+
+class Trained(NamedTuple):
+    """A finished run."""
+
+    run: Path
+    outcome: Outcome
+    finished: Finished
+
+
+def train(
+    recipe: Recipe, folder: Path | str, *, resume: bool = False, command: Sequence[str] = (), report: Report = silent
+) -> Trained:
+    """Train as the recipe says, into the run directory `folder`; with `resume`, go on from its last checkpoint.
+
+    Raises ConfigError before any work if the directory holds a run and `resume` is false, or one with another recipe;
+    Interrupted, with a checkpoint written, on Ctrl-C.
+    """
+    folder = Path(folder)
+    _refuse_unasked_resumption(folder, resume)
+    with Run.create(folder, to_toml(recipe), command, CHANGEABLE) as run:
+        return _train(recipe, run, report)
+
+
+def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
+    """Everything short of training, in a scratch folder: prepared data, one batch, a finite loss."""
+    prepared = prepare(recipe, folder, report)
+    return preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), folder)
+
+
+def new_model(recipe: Recipe, prepared: Prepared) -> Seq2Seq:
+    """The model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
+    torch.manual_seed(seed_of(recipe.seed, "initial weights"))
+    try:
+        return build_model(recipe.model, len(prepared.tokenizers.source), len(prepared.tokenizers.target))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def plan_of(recipe: Recipe, prepared: Prepared) -> BatchPlan:
+    """The order of batches over endless epochs."""
+    train = prepared.train
+    return BatchPlan(train.source_lengths, train.target_lengths, recipe.training.max_tokens, recipe.seed)
+
+
+def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
+    if recipe.training.threads is not None:
+        torch.set_num_threads(recipe.training.threads)
+
+    def log(event: str, facts: Mapping[str, Any]) -> None:
+        run.log(event, facts)
+        report(event, facts)
+
+    prepared = prepare(recipe, run.data, log)
+    model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
+    log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
+    checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
+    trainer = Trainer(
+        model, recipe.training, d_model=recipe.model.d_model, seed=recipe.seed, checkpoints=checkpoints, log=log
+    )
+    run.truncate_log(checkpoints.last_progress().update)
+    try:
+        with stop_on_signal() as stop_requested:
+            outcome = trainer.run(_batches(recipe, prepared, plan), _validator(recipe, prepared), stop_requested)
+    except Diverged as error:
+        lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
+        raise type(error)(f"{error.message} Its batch: training pairs {_short(lines)}.", lines, hint=error.hint or "") from None
+    except Interrupted as error:
+        raise Interrupted(error.message, hint=f"Go on with: heedful train --resume {run.folder}") from None
+    log("ended", {"reason": outcome.reason, **_progress_facts(outcome)})
+    return Trained(run.folder, outcome, finish(recipe, run, model, prepared.tokenizers, checkpoints, log))
+
+
+def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[int], Batch]:
+    def batch_at(index: int) -> Batch:
+        return load_batch(prepared.train, plan.batch(index), prepared.tokenizers, seed_of(recipe.seed, "cut", index) >> 40)
+
+    return batch_at
+
+
+def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Seq2Seq], Validation]:
+    """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
+    plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
+    items = _dev_sample(recipe)
+    search = recipe.search.model_copy(update={"beam": recipe.evaluation.dev_beam, "temperature": None})
+
+    def validate(model: Seq2Seq) -> Validation:
+        losses = [compute_loss(model, load_batch(prepared.dev, numbers), recipe.training) for numbers in plan.epoch(0)]
+        tokens = sum(one.count for one in losses)
+        loss = sum(float(one.nll) for one in losses) / tokens
+        values = {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "tokens": tokens}
+        if items.sources:
+            found = score_test_set(Translator(model, prepared.tokenizers, search), items, recipe)
+            values["sentences"] = len(items.sources)
+            values.update({score.metric: score.value for score in found.scores})
+        return Validation(values, _selected(recipe, values))
+
+    return validate
+
+
+def _dev_sample(recipe: Recipe) -> TestSet:
+    """The dev items that validations decode: the same random ones every time."""
+    items = read_test_set(recipe.data, "dev")
+    order = np.random.default_rng(0).permutation(len(items.sources))
+    return items.only(sorted(order[: recipe.evaluation.dev_sentences].tolist()))
+
+
+def _selected(recipe: Recipe, values: Mapping[str, float]) -> float:
+    """The number that chooses the best checkpoint, turned so that higher is better."""
+    select = recipe.training.select
+    if select == "loss":
+        return -values["loss"]
+    (metric,) = metrics_for([select])
+    return values[select] if metric.higher_is_better else -values[select]
+
+
+def _refuse_unasked_resumption(folder: Path, resume: bool) -> None:
+    begun = (folder / "config.resolved.toml").exists()
+    if begun and not resume:
+        hint = f"Go on with it (heedful train --resume {folder}), or choose another directory: run=NAME."
+        raise ConfigError(f"{folder} holds a run already.", hint=hint)
+    if resume and not begun:
+        raise ConfigError(f"{folder} holds no run to resume.", hint="Leave out --resume to begin one.")
+
+
+def _progress_facts(outcome: Outcome) -> dict[str, Any]:
+    progress = outcome.progress
+    return {"update": progress.update, "seconds": progress.seconds, "best_update": progress.best_update}
+
+
+def _short(lines: list[int]) -> str:
+    shown = ", ".join(map(str, lines[:10]))
+    return shown if len(lines) <= 10 else f"{shown} and {len(lines) - 10} more"
