@@ -6,7 +6,7 @@ Knows no section of any configuration: each stands beside the code that reads it
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -153,14 +153,13 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], layers: Sequence[Laye
 
 def _nearest(kind: type[BaseModel], path: Sequence[str]) -> str:
     """The way out of an unknown key: a sibling of nearly this name, this name in another table, or the siblings."""
-    *tables, name = path
-    siblings = _fields_at(kind, tables)
-    near = difflib.get_close_matches(name, siblings, n=1)
-    if near:
-        return f"Did you mean `{'.'.join([*tables, near[0]])}`?"
-    elsewhere = [key for key in _all_keys(kind) if key.rpartition(".")[2] == name]
-    if elsewhere:
-        return f"Did you mean `{elsewhere[0]}`?"
+    *table, name = path
+    keys = [key.split(".") for key in _all_keys(kind)]
+    siblings = [key[-1] for key in keys if key[:-1] == table]
+    near = [[*table, sibling] for sibling in difflib.get_close_matches(name, siblings, n=1)]
+    elsewhere = [key for key in keys if key[-1] == name]
+    if near or elsewhere:
+        return f"Did you mean `{'.'.join([*near, *elsewhere][0])}`?"
     return f"Known keys here: {', '.join(sorted(siblings))}."
 
 
@@ -227,17 +226,6 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
 
 def _parts(dotted: str) -> list[str]:
     return [part.strip().strip("\"'") for part in dotted.split(".")]
-
-
-def _fields_at(kind: type[BaseModel], path: Iterable[str]) -> list[str]:
-    """The field names of the (nested) model at a path."""
-    for part in path:
-        field = kind.model_fields.get(part)
-        inner = [] if field is None else _sections_in(field.annotation)
-        if not inner:
-            return []
-        kind = inner[0]
-    return list(kind.model_fields)
 
 
 def _all_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
