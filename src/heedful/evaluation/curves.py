@@ -16,7 +16,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 24, 12, 34
 MOST_POINTS = 400  # of one line; more are thinned, keeping the first and the last
 KINDS = ("train", "validation")
 TITLES = {
-    "loss": "Loss, nats a token",
+    "loss": "Loss, nats a token (train: smoothed)",
     "perplexity": "Perplexity (unsmoothed)",
     "learning_rate": "Learning rate",
     "gradient_norm": "Gradient norm",

@@ -25,16 +25,22 @@ class Translated(Protocol):
     """One output line and its score."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The output line."""
+        ...
 
     @property
-    def score(self) -> float: ...
+    def score(self) -> float:
+        """What search ranked by."""
+        ...
 
 
 class Translating(Protocol):
     """Whatever gives one output for each line."""
 
-    def translate(self, lines: list[str], /) -> Sequence[Translated]: ...
+    def translate(self, lines: list[str], /) -> Sequence[Translated]:
+        """One output for each line, in order."""
+        ...
 
 
 class Evaluation(NamedTuple):

@@ -17,7 +17,7 @@ from heedful.evaluation.curves import TECHNICAL, Chart, chart_svg, charts_of, sh
 from heedful.evaluation.metrics import label_of, metric_names, metrics_for
 from heedful.evaluation.report_errors import errors_section
 from heedful.records.compare import last_results, summarise
-from heedful.records.files import read_json_lines, write_lines
+from heedful.records.files import write_lines
 from heedful.records.results import Result
 from heedful.records.run import Run
 
@@ -213,32 +213,28 @@ def _picture(picture: Picture) -> str:
 
 
 def _data(run: Run) -> str:
-    """Items of each split by the manifest, the settings of the data, and what the log tells of it."""
+    """Items of each split by the manifest, the settings of the data, and what preparing it logged."""
     counts = Counter(row.split for row in run.read_manifest())
-    rows = "".join(
-        f'<tr><td>{escape(split)}</td><td class="number">{count:,}</td></tr>' for split, count in counts.items()
-    )
-    table = f'<table><thead><tr><th>split</th><th class="number">pairs</th></tr></thead><tbody>{rows}</tbody></table>'
-    logged = run.read_log("data")[-1:]
-    facts = {key: value for line in logged for key, value in flatten(line).items() if key not in ("time", "event")}
-    parts = [table if counts else "", _facts({**flatten(run.config().get("data", {})), **facts})]
-    return f'<div class="columns">{"".join(part for part in parts if part)}</div>' if any(parts) else ""
+    table = _table(["split", "#pairs"], [[escape(split), f"{count:,}"] for split, count in counts.items()])
+    facts = _facts({**flatten(run.config().get("data", {})), **_logged(run, "prepared")})
+    return f'<div class="columns">{table if counts else ""}{facts}</div>' if counts or facts else ""
 
 
 def _recipe(run: Run) -> str:
-    path = run.folder / "environment.json"
-    environment = next(read_json_lines(path), {}) if path.exists() else {}
-    packages = environment.pop("packages", {})
-    command = environment.pop("command", [])
-    shown_environment = {"command": " ".join(command), **flatten(environment), **packages}
-    model = {
-        k: v for line in run.read_log("model")[-1:] for k, v in flatten(line).items() if k not in ("time", "event")
-    }
+    environment = run.environment()
+    packages, command = environment.pop("packages", {}), environment.pop("command", [])
+    machine = {"command": " ".join(command), **flatten(environment), **packages}
     return (
-        f"{_facts(model)}<details open><summary>Resolved recipe {_copy(run.config_text)}</summary>"
+        f"{_facts(_logged(run, 'preflight'))}<details open><summary>Resolved recipe {_copy(run.config_text)}</summary>"
         f'<pre class="toml">{escape(run.config_text)}</pre></details>'
-        f"<details><summary>Machine and versions</summary>{_facts(shown_environment)}</details>"
+        f"<details><summary>Machine and versions</summary>{_facts(machine)}</details>"
     )
+
+
+def _logged(run: Run, event: str) -> dict[str, Any]:
+    """The facts of the last event of a name, flat."""
+    last = run.read_log(event)[-1:]
+    return {key: value for line in last for key, value in flatten(line).items() if key not in ("time", "event")}
 
 
 def _facts(facts: Mapping[str, Any]) -> str:

@@ -5,11 +5,10 @@ Reads records only. Tests of significance need the stored outputs and stand in `
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from heedful.config import Difference, flatten
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
-from heedful.records.files import read_json_lines
 from heedful.records.results import Result
 from heedful.records.run import Run, is_run
 from heedful.records.signature import Signature, comparable, parse_signature
@@ -130,15 +129,10 @@ def config_differences(left: Run, right: Run) -> list[Difference]:
 
 def environment_differences(left: Run, right: Run) -> list[Difference]:
     """The facts of environment.json in which two runs differ; when and by which command they began is no difference."""
-    a, b = _environment(left), _environment(right)
+    a, b = flatten(left.environment()), flatten(right.environment())
     own = ("time", "command")
     return [
         Difference(key, a.get(key), b.get(key))
         for key in dict.fromkeys([*a, *b])
         if key not in own and a.get(key) != b.get(key)
     ]
-
-
-def _environment(run: Run) -> dict[str, Any]:
-    path = run.folder / "environment.json"
-    return flatten(next(read_json_lines(path), {})) if path.exists() else {}

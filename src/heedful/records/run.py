@@ -128,6 +128,11 @@ class Run:
         """The resolved configuration as a plain nested dictionary."""
         return _parsed(self.config_text, self.folder / CONFIG)
 
+    def environment(self) -> dict[str, Any]:
+        """What environment.json says of the run's beginning; nothing where it is missing."""
+        path = self.folder / "environment.json"
+        return next(read_json_lines(path), {}) if path.exists() else {}
+
     def log(self, event: str, facts: Mapping[str, Any]) -> None:
         """Append one line to log.jsonl: the time (UTC), the event and its facts."""
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
