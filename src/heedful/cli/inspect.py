@@ -50,19 +50,7 @@ def inspect(
 ) -> None:
     """Show what the model reads for every token it writes; weights are those of evaluation, before any dropout."""
     sources = _sources(texts)
-    if targets is not None and len(targets) != len(sources):
-        raise ConfigError(
-            f"There are {len(sources)} texts but {len(targets)} targets.", hint="Give --target once a text."
-        )
-    if (svg or png) and len(sources) > 1:
-        raise ConfigError(f"A figure shows one text, but {len(sources)} are given.", hint="--html shows several.")
-    for path in (html, svg, png):
-        if path is not None and not path.absolute().parent.is_dir():
-            hint = "Make it, or name another."
-            raise ConfigError(f"There is no folder {path.parent} to write {path.name} into.", hint=hint)
-    for path, suffix in ((svg, ".svg"), (png, ".png")):
-        if path is not None and path.suffix.lower() != suffix:
-            raise ConfigError(f"{path} does not end in {suffix}.", hint=f"--{suffix[1:]} writes {suffix} files.")
+    _check_usage(len(sources), targets, html, svg, png)
     from heedful.recipe.load import load
 
     translator = load(model)
@@ -79,6 +67,21 @@ def inspect(
         _print_json(traces)
     elif not (html or svg or png):
         _print_blocks(traces, name, "mean" if chosen is None else chosen)
+
+
+def _check_usage(n: int, targets: list[str] | None, html: Path | None, svg: Path | None, png: Path | None) -> None:
+    """Find what is wrong with the command line before the model is loaded."""
+    if targets is not None and len(targets) != n:
+        raise ConfigError(f"There are {n} texts but {len(targets)} targets.", hint="Give --target once a text.")
+    if (svg or png) and n > 1:
+        raise ConfigError(f"A figure shows one text, but {n} are given.", hint="--html shows several.")
+    for path in (html, svg, png):
+        if path is not None and not path.absolute().parent.is_dir():
+            hint = "Make it, or name another."
+            raise ConfigError(f"There is no folder {path.parent} to write {path.name} into.", hint=hint)
+    for path, suffix in ((svg, ".svg"), (png, ".png")):
+        if path is not None and path.suffix.lower() != suffix:
+            raise ConfigError(f"{path} does not end in {suffix}.", hint=f"--{suffix[1:]} writes {suffix} files.")
 
 
 def _sources(texts: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ Knows no tokeniser: `Units` say which pieces make a word. Positions are counted 
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ def units_of(trace: Trace, source_words: bool, target_words: bool) -> Units:
 def spans(pieces: Sequence[str]) -> list[range]:
     """The ranges of pieces that make up the words; a word begins with the text or at a piece that begins with ▁."""
     starts = [place for place, piece in enumerate(pieces) if place == 0 or piece.startswith(WORD_START)]
-    return [range(start, end) for start, end in zip(starts, [*starts[1:], len(pieces)], strict=True)]
+    return [range(start, end) for start, end in pairwise([*starts, len(pieces)])]
 
 
 def single(pieces: Sequence[str]) -> list[range]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes as Panel
@@ -27,7 +28,7 @@ _CELL_INCHES = 0.2
 _LARGEST_INCHES = 9.0  # a panel's longer side; with more tokens the cells shrink instead
 _FONT = "DejaVu Sans"  # comes with matplotlib
 _LAST_RESORT = "Last Resort"  # matplotlib's font of boxes: it has every character and shows none
-_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "heedful", "hatch.linewidth": 0.4, "font.size": 8}
+_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "heedful", "hatch.linewidth": 0.4, "font.size": 8}
 _SCALE = LinearSegmentedColormap.from_list("heedful", [css(colour) for colour in LIGHT])
 
 
