@@ -45,7 +45,8 @@ def _definitions(tree: ast.Module) -> set[str]:
         if isinstance(node, FunctionNode):
             found.add(node.name)
         elif isinstance(node, ast.Assign):
-            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            names = [name for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+            found |= {name.id for name in names}
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
         elif isinstance(node, ast.ClassDef):
