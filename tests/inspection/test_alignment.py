@@ -14,11 +14,11 @@ from heedful.inspection.alignment import (
     Choice,
     Gold,
     all_choices,
+    as_pieces,
+    as_words,
     links_of,
     parse_gold,
     rank_choices,
-    single,
-    spans,
     to_pharaoh,
     unit_matrix,
     units_of,
@@ -42,26 +42,26 @@ CATS = Trace(
 
 
 def test_words_begin_at_the_mark() -> None:
-    assert spans(["▁the", "▁cat", "s"]) == [range(1), range(1, 3)]
-    assert spans(["un", "▁a", "▁", "b"]) == [range(1), range(1, 2), range(2, 4)]
-    assert spans([]) == []
-    assert single(["a", "b"]) == [range(1), range(1, 2)]
+    assert as_words(["▁the", "▁cat", "s"]) == [range(1), range(1, 3)]
+    assert as_words(["un", "▁a", "▁", "b"]) == [range(1), range(1, 2), range(2, 4)]
+    assert as_words([]) == []
+    assert as_pieces(["a", "b"]) == [range(1), range(1, 2)]
 
 
 def test_units_leave_out_the_end() -> None:
-    units = units_of(CATS, source_words=True, target_words=False)
+    units = units_of(CATS, as_words, as_pieces)
     assert units == ([range(1), range(1, 3)], [range(1), range(1, 2), range(2, 3)])
 
 
 def test_source_pieces_are_summed_and_target_pieces_averaged() -> None:
-    words = units_of(CATS, source_words=True, target_words=True)
+    words = units_of(CATS, as_words, as_words)
     assert unit_matrix(CATS, Choice(0, 0), words).tolist() == [[0.5, 0.25], [0.25, 0.625]]
     assert unit_matrix(CATS, Choice(0, 0, shift=1), words).tolist() == [[0.5, 0.5], [0.0, 0.375]]
 
 
 def test_merging_loses_only_what_the_end_takes() -> None:
     trace = made_up(["▁a", "b", "▁c"], ["▁x", "▁y", "z"], seed=5)
-    units = units_of(trace, source_words=True, target_words=True)
+    units = units_of(trace, as_words, as_words)
     weights = trace.map("decoder.1.cross").weights.mean(0)
     expected = [1 - weights[0, 3], 1 - weights[1:3, 3].mean()]
     assert np.allclose(unit_matrix(trace, Choice(1), units).sum(axis=1), expected, atol=1e-6)
@@ -69,7 +69,7 @@ def test_merging_loses_only_what_the_end_takes() -> None:
 
 def test_shift_is_zero_or_one() -> None:
     with pytest.raises(ValueError, match="`shift` must be 0 or 1, but is 2"):
-        unit_matrix(CATS, Choice(0, 0, 2), units_of(CATS, False, False))
+        unit_matrix(CATS, Choice(0, 0, 2), units_of(CATS, as_pieces, as_pieces))
 
 
 def test_links_are_source_first_and_in_target_order() -> None:
@@ -84,7 +84,7 @@ def test_links_are_source_first_and_in_target_order() -> None:
 def test_an_empty_side_has_no_links() -> None:
     for source, target in (([], ["▁x"]), (["▁x"], []), ([], [])):
         trace = made_up(source, target)
-        assert links_of(unit_matrix(trace, Choice(0), units_of(trace, True, True))) == []
+        assert links_of(unit_matrix(trace, Choice(0), units_of(trace, as_words, as_words))) == []
 
 
 def test_the_usual_choice_is_the_last_layer_but_one() -> None:
@@ -149,7 +149,7 @@ def test_the_one_head_that_aligns_is_found() -> None:
             weights[1, step, 7 - step] = 1
         trace = trace._replace(maps=[m if m is not known else known._replace(weights=weights) for m in trace.maps])
         gold = parse_gold(" ".join(f"{6 - t}-{t}" for t in range(7)))
-        examples.append((trace, units_of(trace, False, False), gold))
+        examples.append((trace, units_of(trace, as_pieces, as_pieces), gold))
     best, second, third, *_ = rank_choices(examples)
     assert best.choice == Choice(1, 1, 1)
     assert best.agreement == Agreement(42, 42, 42, 42)

@@ -80,13 +80,14 @@ def _read_gold(path: Path, first: int, n_pairs: int) -> "list[Gold]":
 
 
 def _examples(translator: "Translator", pairs: Any, pieces: bool) -> "Iterator[tuple[Trace, Units]]":
-    from heedful.inspection.alignment import units_of
+    from heedful.inspection.alignment import as_pieces, as_words, units_of
     from heedful.text.tokenizer import SentencePieceTokenizer
 
-    merged = [isinstance(side, SentencePieceTokenizer) and not pieces for side in translator.tokenizers]
+    subwords = [isinstance(side, SentencePieceTokenizer) for side in translator.tokenizers]
+    cuts = [as_words if merge and not pieces else as_pieces for merge in subwords]
     for pair in pairs:
         trace = translator.trace(pair.source, pair.target)
-        yield trace, units_of(trace, *merged)
+        yield trace, units_of(trace, *cuts)
 
 
 def _print_links(

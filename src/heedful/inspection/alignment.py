@@ -4,7 +4,7 @@ Knows no tokeniser: `Units` say which pieces make a word. Positions are counted 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from heedful.inspection.labels import Head, matrix
 WORD_START = "▁"  # sentencepiece's sign for the blank before a word
 
 Link = tuple[int, int]  # (source unit, target unit)
+Cut = Callable[[Sequence[str]], list[range]]  # pieces -> the ranges of them that are units
 
 
 class Choice(NamedTuple):
@@ -39,19 +40,18 @@ class Units(NamedTuple):
     target: list[range]
 
 
-def units_of(trace: Trace, source_words: bool, target_words: bool) -> Units:
-    """A unit is a word (from one piece that begins with ▁ to the next) where so wanted, else a piece."""
-    source, target = trace.source[:-1], trace.predicted[:-1]
-    return Units(spans(source) if source_words else single(source), spans(target) if target_words else single(target))
+def units_of(trace: Trace, cut_source: Cut, cut_target: Cut) -> Units:
+    """The units of both sides, each cut by `as_words` or `as_pieces`."""
+    return Units(cut_source(trace.source[:-1]), cut_target(trace.predicted[:-1]))
 
 
-def spans(pieces: Sequence[str]) -> list[range]:
+def as_words(pieces: Sequence[str]) -> list[range]:
     """The ranges of pieces that make up the words; a word begins with the text or at a piece that begins with ▁."""
     starts = [place for place, piece in enumerate(pieces) if place == 0 or piece.startswith(WORD_START)]
     return [range(start, end) for start, end in pairwise([*starts, len(pieces)])]
 
 
-def single(pieces: Sequence[str]) -> list[range]:
+def as_pieces(pieces: Sequence[str]) -> list[range]:
     """Each piece a unit of its own."""
     return [range(place, place + 1) for place in range(len(pieces))]
 
