@@ -79,8 +79,8 @@ def table3(
     if as_json:
         typer.echo(json.dumps([row._asdict() for row in counts]))
         return
-    rows = [("row", "ours", "to base", "paper", "to base")]
+    rows = [["row", "ours", "to base", "paper", "to base"]]
     for row in counts:
-        paper = ("", "") if row.paper_millions is None else (str(row.paper_millions), f"{row.paper_difference:+d}")
-        rows.append((row.row, f"{row.parameters / 1e6:.1f}", f"{row.difference / 1e6:+.1f}", *paper))
+        paper = ["", ""] if row.paper_millions is None else [str(row.paper_millions), f"{row.paper_difference:+d}"]
+        rows.append([row.row, f"{row.parameters / 1e6:.1f}", f"{row.difference / 1e6:+.1f}", *paper])
     typer.echo(align(rows, right=(1, 2, 3, 4)))
