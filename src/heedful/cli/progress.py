@@ -1,0 +1,96 @@
+"""What training shows while it runs: a live line on a terminal, plain lines every few seconds elsewhere. On standard error."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+PLAIN_EVERY = 10.0  # seconds between plain lines
+
+_STAGES = {
+    "tokenizers": "learning the tokenizers",
+    "encoding": "encoding the corpora",
+    "evaluating": "translating the {split} split with the final model",
+}
+
+
+class TrainingDisplay:
+    """A report for `heedful.recipe.train.train`; a context manager, since a live line must be closed.
+
+    `max_updates` and `max_minutes` are the ends that the bar moves to, whichever is nearer.
+    """
+
+    def __init__(self, max_updates: int, max_minutes: float | None) -> None:
+        self.max_updates, self.max_minutes = max_updates, max_minutes
+        self.console = Console(stderr=True, highlight=False)
+        self.last_plain = float("-inf")
+        self.live: Progress | None = None
+        self.task = TaskID(0)
+
+    def __enter__(self) -> "TrainingDisplay":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._close()
+
+    def __call__(self, event: str, facts: Mapping[str, Any]) -> None:
+        if event == "train":
+            self._advance(facts)
+        elif event == "validation":
+            self.console.print(_validation(facts))
+        elif event in _STAGES:
+            self._close()
+            self.console.print(_STAGES[event].format(**facts))
+        elif event == "prepared":
+            self.console.print(_prepared(facts))
+        elif event == "preflight":
+            padding, batches = facts["padding_share"], facts["batches_per_epoch"]
+            shape = f"{facts['parameters']:,} parameters; {batches:,} batches an epoch, {padding:.1%} padding"
+            self.console.print(shape)
+        elif event == "ended":
+            self._close()
+            self.console.print(f"training ended ({facts['reason']}) after {facts['update']:,} updates, {facts['seconds']:.0f} s")
+
+    def _advance(self, facts: Mapping[str, Any]) -> None:
+        line = (
+            f"update {facts['update']:,}  loss {facts['loss']:.3f}  perplexity {facts['perplexity']:.2f}  "
+            f"lr {facts['learning_rate']:.2e}  {facts['target_tokens_per_second']:,.0f} tokens/s"
+        )
+        if not self.console.is_terminal:
+            if time.monotonic() - self.last_plain >= PLAIN_EVERY:
+                self.last_plain = time.monotonic()
+                self.console.print(f"{line}  {facts['seconds']:.0f} s", soft_wrap=True)
+            return
+        if self.live is None:
+            columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn())
+            self.live = Progress(*columns, console=self.console)
+            self.live.start()
+            self.task = self.live.add_task("training", total=1.0)
+        self.live.update(self.task, description=line, completed=self._share(facts))
+
+    def _share(self, facts: Mapping[str, Any]) -> float:
+        by_updates = facts["update"] / self.max_updates
+        by_time = facts["seconds"] / (60 * self.max_minutes) if self.max_minutes else 0.0
+        return max(by_updates, by_time)
+
+    def _close(self) -> None:
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+
+
+def _prepared(facts: Mapping[str, Any]) -> str:
+    dropped = ", ".join(f"{count:,} {reason}" for reason, count in facts["dropped"].items() if count)
+    left_out = f" ({dropped} left out)" if dropped else ""
+    sizes = f"{facts['source_size']:,} source and {facts['target_size']:,} target symbols"
+    return f"{facts['train_pairs']:,} training pairs{left_out}, {facts['dev_pairs']:,} dev pairs; {sizes}"
+
+
+def _validation(facts: Mapping[str, Any]) -> str:
+    known = ("update", "seconds", "best", "loss", "perplexity", "tokens", "sentences", "validation_seconds")
+    metrics = "".join(f"  {name} {value:.2f}" for name, value in facts.items() if name not in known)
+    mark = "  (best so far)" if facts["best"] else ""
+    loss = f"loss {facts['loss']:.3f}  perplexity {facts['perplexity']:.2f}"
+    return f"validation at update {facts['update']:,}: {loss}{metrics}{mark}"

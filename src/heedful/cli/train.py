@@ -1,0 +1,111 @@
+"""`heedful train`: from a recipe to a run directory, or on with a run."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.errors import ConfigError
+
+if TYPE_CHECKING:
+    from heedful.recipe.recipe import Recipe
+
+
+def train(
+    settings: Annotated[
+        list[str],
+        typer.Argument(metavar="[RECIPE|RUN] [key=value ...]", help="A recipe file (or with --resume a run), then single keys."),
+    ],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of this run.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything short of training, and say what would happen.")] = False,
+    overfit: Annotated[int | None, typer.Option(min=1, help="Drive so many pairs to zero loss instead: a test of the set-up.")] = None,
+    max_minutes: Annotated[float | None, typer.Option(min=0, help="Stop training after so many minutes.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the final scores as one JSON object.")] = False,
+) -> None:
+    """Train a model as a recipe says, score it, and keep everything in a run directory."""
+    recipe, folder = _recipe(settings, resume, max_minutes)
+    if dry_run:
+        _print_dry_run(recipe, folder)
+    elif overfit is not None:
+        _print_overfit(recipe, overfit)
+    else:
+        _train(recipe, folder, resume, as_json)
+
+
+def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tuple[Recipe, Path]":
+    """The recipe that the command line comes to, and its run directory."""
+    from heedful.recipe.recipe import load_recipe
+
+    named = [] if "=" in settings[0] else settings[:1]
+    overrides = settings[len(named) :]
+    if max_minutes is not None:
+        overrides = [*overrides, f"training.max_minutes={max_minutes}"]
+    path = Path(named[0]) if named else None
+    stored = path / "config.resolved.toml" if path is not None else None
+    if stored is not None and stored.is_file():
+        if not resume:
+            raise ConfigError(f"{path} is a run.", hint=f"Go on with it: heedful train {path} --resume")
+        assert path is not None
+        return load_recipe(stored, overrides).config, path
+    recipe = load_recipe(path, overrides).config
+    stem = path.stem if path is not None else recipe.preset or "run"
+    return recipe, Path(recipe.run) if recipe.run else Path("runs") / stem
+
+
+def _train(recipe: "Recipe", folder: Path, resume: bool, as_json: bool) -> None:
+    from heedful.cli.progress import TrainingDisplay
+    from heedful.recipe.train import train as run_recipe
+
+    with TrainingDisplay(recipe.training.max_updates, recipe.training.max_minutes) as display:
+        trained = run_recipe(recipe, folder, resume=resume, command=sys.argv, report=display)
+    progress, finished = trained.outcome.progress, trained.finished
+    if as_json:
+        facts = {
+            "run": str(folder),
+            "model": str(folder / "model"),
+            "updates": progress.update,
+            "seconds": progress.seconds,
+            "ended": trained.outcome.reason,
+            "split": finished.split,
+            "scores": [score._asdict() for score in finished.scores],
+        }
+        typer.echo(json.dumps(facts))
+        return
+    for score in finished.scores:
+        interval = f"[{score.low:.2f}, {score.high:.2f}]"
+        typer.echo(f"{finished.split}\t{score.metric}\t{score.value:.2f}\t{interval}\tn={score.n}\t{score.signature}")
+    quoted = shlex.quote(str(folder))
+    typer.echo(f"The model is {folder / 'model'}. Try: heedful translate {quoted} FILE", err=True)
+
+
+def _print_dry_run(recipe: "Recipe", folder: Path) -> None:
+    import tempfile
+
+    from heedful.config import to_toml
+    from heedful.recipe.train import dry_run
+
+    with tempfile.TemporaryDirectory() as scratch:
+        found = dry_run(recipe, Path(scratch))
+    typer.echo(to_toml(recipe))
+    typer.echo(f"# run directory        {folder}{' (exists)' if folder.exists() else ''}")
+    typer.echo(f"# parameters           {found.parameters:,}")
+    typer.echo(f"# batches an epoch     {found.batches_per_epoch:,} ({found.padding_share:.1%} padding)")
+    typer.echo(f"# memory, estimated    {found.memory_bytes / 1e6:,.0f} MB")
+    typer.echo(f"# disk for checkpoints {found.disk_bytes / 1e6:,.0f} MB")
+    for name, shape in found.shapes.items():
+        typer.echo(f"# largest batch        {name} {shape}")
+    typer.echo(f"# loss before training {found.loss:.3f} nats a token")
+
+
+def _print_overfit(recipe: "Recipe", pairs: int) -> None:
+    from heedful.cli.progress import TrainingDisplay
+    from heedful.recipe.overfit import UPDATES, overfit
+
+    with TrainingDisplay(UPDATES, None) as display:
+        found = overfit(recipe, pairs, display)
+    typer.echo(f"{found.pairs} pairs, {found.updates} updates: loss {found.loss:.4f} nats a token")
+    typer.echo(f"moved ({len(found.moved)}): {' '.join(found.moved)}")
+    typer.echo(f"did not move ({len(found.still)}): {' '.join(found.still) or 'none'}")

@@ -1,0 +1,30 @@
+"""Choosing other weights for a finished run: the mean of its last checkpoints, or its best one."""
+
+from pathlib import Path
+
+from heedful.config import read_toml
+from heedful.errors import HeedfulError
+from heedful.models.build import build_model
+from heedful.recipe.finish import Finished, finish
+from heedful.recipe.recipe import Recipe, resolve_recipe
+from heedful.records.run import Run
+from heedful.text.tokenizer import load_tokenizers
+from heedful.training.checkpoint import CheckpointFolder
+
+
+def average_run(folder: Path, last: int) -> Finished:
+    """Bundle and score the mean of the `last` validated checkpoints (0: the best one).
+
+    Raises HeedfulError if the run has fewer.
+    """
+    with Run.open(folder) as run:
+        recipe: Recipe = resolve_recipe([read_toml(folder / "config.resolved.toml")]).config
+        checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
+        there = len(checkpoints.validated())
+        if there < max(last, 1):
+            hint = "training.keep_last decides how many are kept."
+            raise HeedfulError(f"The run {folder} has {there} validated checkpoints, but {max(last, 1)} were asked for.", hint=hint)
+        training = recipe.training.model_copy(update={"average_last": last})
+        tokenizers = load_tokenizers(run.data)
+        model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))
+        return finish(recipe.model_copy(update={"training": training}), run, model, tokenizers, checkpoints, run.log)

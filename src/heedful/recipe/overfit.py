@@ -1,0 +1,83 @@
+"""Driving a few pairs to zero loss: the quickest proof that model, objective and data fit together."""
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from heedful.data.batch import load_batch
+from heedful.errors import CheckFailed
+from heedful.models.interface import Seq2Seq
+from heedful.models.weights import weights_of
+from heedful.recipe.prepare import Prepared, Report, prepare
+from heedful.recipe.recipe import Recipe
+from heedful.recipe.train import new_model
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.loop import Trainer, Validation, compute_loss
+
+UPDATES = 400
+ZERO = 0.02  # nats a token: every token has a probability of 98 % or more, on average
+
+
+class Overfit(NamedTuple):
+    """What became of the pairs, and of the model."""
+
+    pairs: int
+    updates: int
+    loss: float  # nats a token, without smoothing
+    moved: list[str]  # parameters that changed
+    still: list[str]  # those that did not: frozen, or cut off from the loss
+
+
+def overfit(recipe: Recipe, k: int, report: Report) -> Overfit:
+    """Train on the first k pairs without dropout and smoothing. Raises CheckFailed, with what to look at, if the loss stays above zero."""
+    with tempfile.TemporaryDirectory() as scratch:
+        recipe = _without_noise(recipe)
+        prepared = prepare(recipe, Path(scratch) / "data", report)
+        model = new_model(recipe, prepared)
+        before = {name: tensor.clone() for name, tensor in weights_of(model).items()}
+        loss = _drive(recipe, prepared, model, k, Path(scratch) / "checkpoints", report)
+    after = weights_of(model)
+    moved = [name for name, tensor in before.items() if not torch.equal(tensor, after[name])]
+    result = Overfit(min(k, len(prepared.train)), UPDATES, loss, moved, [name for name in before if name not in moved])
+    if loss > ZERO:
+        raise CheckFailed(
+            f"{result.pairs} pairs still have a loss of {loss:.3f} nats a token after {UPDATES} updates; "
+            f"{len(result.still)} parameters never moved.",
+            hint="Look, in this order, at: the targets, the direction of masks, normalisation, the learning rate, frozen parts. "
+            "More data is no remedy.",
+        )
+    return result
+
+
+def _without_noise(recipe: Recipe) -> Recipe:
+    quiet = recipe.model.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0, "ffn_dropout": 0.0})
+    training = recipe.training.model_copy(
+        update={
+            "label_smoothing": 0.0,
+            "schedule": "linear",
+            "learning_rate": 1e-3,
+            "warmup_steps": UPDATES // 10,
+            "max_updates": UPDATES,
+            "validate_every": UPDATES,
+            "accumulate": 1,
+            "clip_norm": 1.0,
+            "max_minutes": None,
+        }
+    )
+    return recipe.model_copy(update={"model": quiet, "training": training})
+
+
+def _drive(recipe: Recipe, prepared: Prepared, model: Seq2Seq, k: int, folder: Path, report: Report) -> float:
+    batch = load_batch(prepared.train, range(min(k, len(prepared.train))))
+
+    def validate(trained: Seq2Seq) -> Validation:
+        loss = compute_loss(trained, batch, recipe.training)
+        value = loss.nll.item() / loss.count
+        return Validation({"loss": value}, -value)
+
+    checkpoints = CheckpointFolder(folder, keep=1)
+    training, d_model = recipe.training, recipe.model.d_model
+    trainer = Trainer(model, training, d_model=d_model, seed=recipe.seed, checkpoints=checkpoints, log=report)
+    return -trainer.run(lambda _index: batch, validate).progress.best_score
