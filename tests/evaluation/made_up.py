@@ -10,7 +10,7 @@ from heedful.evaluation.evaluate import Evaluation, Occasion, evaluate, result_r
 from heedful.records.manifest import manifest_rows
 from heedful.records.run import Run
 
-WORDS = "the a cat dog sat ran on under mat . , Mat".split()
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", ".", ",", "Mat"]
 
 
 class Line(NamedTuple):
@@ -52,7 +52,13 @@ def sentences(count: int, seed: int = 0) -> list[str]:
 
 
 def made_run(
-    folder: Path, noise: float, *, count: int = 60, metrics: Sequence[str] = ("bleu", "wer"), seed: int = 1, data_seed: int = 0
+    folder: Path,
+    noise: float,
+    *,
+    count: int = 60,
+    metrics: Sequence[str] = ("bleu", "wer"),
+    seed: int = 1,
+    data_seed: int = 0,
 ) -> tuple[Run, Evaluation]:
     """A complete run whose model copies with noise, evaluated on test."""
     sources = sentences(count, data_seed)
@@ -61,8 +67,12 @@ def made_run(
     run = Run.create(folder, f'seed = {seed}\n\n[data]\ncatalogue = "copy"\n', ["heedful", "train"])
     with run:
         for update in (10, 20, 30):
-            run.log("train", {"update": update, "seconds": 6.0 * update, "loss": 3 / update, "learning_rate": 1e-4 * update})
-        run.log("validation", {"update": 30, "seconds": 180.0, "best": True, "loss": 0.2, "perplexity": 1.22, "wer": 40.0})
+            run.log(
+                "train", {"update": update, "seconds": 6.0 * update, "loss": 3 / update, "learning_rate": 1e-4 * update}
+            )
+        run.log(
+            "validation", {"update": 30, "seconds": 180.0, "best": True, "loss": 0.2, "perplexity": 1.22, "wer": 40.0}
+        )
         run.write_results(result_rows(found, Occasion(run.name, seed, "test", "best", "beam=5", 30, True)))
         run.write_errors(mistake.record() for mistake in found.errors)
         run.write_outputs("test", found.outputs)

@@ -8,11 +8,11 @@ import pytest
 import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.evaluation.made_up import WORDS, Noisy, sentences
 
 from heedful.evaluation.config import EvaluationConfig
 from heedful.evaluation.metrics import Metric, label_of, metric_names, metrics_for
 from heedful.evaluation.score import measure
-from tests.evaluation.made_up import WORDS, Noisy, sentences
 
 ORACLES = {
     "bleu": sacrebleu.BLEU,
@@ -80,7 +80,9 @@ class TestMultiBleu:
         assert value_of("multi-bleu", "a b c X d", "a b c d e") == 0.0
 
     def test_case_counts(self) -> None:
-        assert value_of("multi-bleu", "A b c d e", "a b c d e") < value_of("multi-bleu", "a b c d e", "a b c d e") == 100.0
+        assert (
+            value_of("multi-bleu", "A b c d e", "a b c d e") < value_of("multi-bleu", "a b c d e", "a b c d e") == 100.0
+        )
 
     def test_of_two_equally_close_references_the_shorter_counts(self) -> None:
         """Output of 5 between references of 4 and 6: no brevity penalty, whichever comes first."""

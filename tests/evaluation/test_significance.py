@@ -2,17 +2,18 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import sacrebleu
 from sacrebleu.significance import PairedTest
+from tests.evaluation.made_up import Noisy, sentences
 
 from heedful.evaluation import significance
 from heedful.evaluation.metrics import Metric, metrics_for
 from heedful.evaluation.score import measure
 from heedful.evaluation.significance import bootstrap_interval, paired_bootstrap, paired_randomisation
-from tests.evaluation.made_up import Noisy, sentences
 
 (EXACT,) = metrics_for(["exact"])
 (BLEU,) = metrics_for(["bleu"])
@@ -72,7 +73,7 @@ class TestPaired:
         assert down == (-up.delta, -up.high, -up.low, up.p)
 
     def test_pairing_is_used(self) -> None:
-        """Two systems that differ on 10 of 400 items, always the same way: sure when paired, lost in the noise when not."""
+        """Two systems that differ on 10 of 400 items, always the same way: sure if paired, lost in the noise if not."""
         first = shares(200, 400)
         second = shares(210, 400)
         paired = paired_bootstrap(EXACT, first, second, 1000, 1)
@@ -119,15 +120,17 @@ class TestPaired:
 
 @pytest.mark.parametrize("test", [paired_bootstrap, paired_randomisation])
 class TestRefusals:
-    def test_other_items(self, test) -> None:  # noqa: ANN001
-        with pytest.raises(ValueError, match=r"`stats_b` must have the shape of `stats_a` \(2, 2\), but has \(3, 2\)\."):
+    def test_other_items(self, test: Callable) -> None:
+        with pytest.raises(
+            ValueError, match=r"`stats_b` must have the shape of `stats_a` \(2, 2\), but has \(3, 2\)\."
+        ):
             test(EXACT, shares(1, 2), shares(1, 3), 10, 1)
 
-    def test_no_items(self, test) -> None:  # noqa: ANN001
+    def test_no_items(self, test: Callable) -> None:
         with pytest.raises(ValueError, match="must have a row for each item, but has none"):
             test(EXACT, shares(0, 0), shares(0, 0), 10, 1)
 
-    def test_no_samples(self, test) -> None:  # noqa: ANN001
+    def test_no_samples(self, test: Callable) -> None:
         with pytest.raises(ValueError, match="`samples` must be at least 1, but is 0"):
             test(EXACT, shares(1, 2), shares(1, 2), 0, 1)
 

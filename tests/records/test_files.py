@@ -29,7 +29,9 @@ class TestWriteLines:
         assert path.read_text() == "old\n"
         assert [left.name for left in tmp_path.iterdir()] == ["file"]
 
-    def test_full_disk_is_an_error_and_keeps_the_old_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_full_disk_is_an_error_and_keeps_the_old_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = tmp_path / "file"
         write_lines(path, ["old"])
 

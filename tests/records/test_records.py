@@ -66,7 +66,9 @@ class TestResults:
         with pytest.raises(HeedfulError, match=r"results.csv:1 does not have the columns"):
             read_results_file(tmp_path / "results.csv")
 
-    @pytest.mark.parametrize("damage", ["a,one,test,wer,1,,,1,s,c,d,1,1,True", "a,1,test,wer,1,,,1,s,c,d,1,1,yes", "a,1"])
+    @pytest.mark.parametrize(
+        "damage", ["a,one,test,wer,1,,,1,s,c,d,1,1,True", "a,1,test,wer,1,,,1,s,c,d,1,1,yes", "a,1"]
+    )
     def test_damaged_row(self, tmp_path: Path, damage: str) -> None:
         (tmp_path / "results.csv").write_text(",".join(Result._fields) + f"\n{damage}\n")
         with pytest.raises(HeedfulError, match=r"results.csv:2: not a row of results"):
@@ -93,7 +95,10 @@ class TestSignature:
         signature = Signature(data, split, decode, seed, metric, counting)
         assert parse_signature(str(signature)) == signature
 
-    @pytest.mark.parametrize("text", ["", "BLEU|nrefs:1", "split:a|data:b|decode:c|seed:1|metric:d|e", "data:a|split:b|decode:c|seed:x|metric:d|e"])
+    @pytest.mark.parametrize(
+        "text",
+        ["", "BLEU|nrefs:1", "split:a|data:b|decode:c|seed:1|metric:d|e", "data:a|split:b|decode:c|seed:x|metric:d|e"],
+    )
     def test_what_is_none(self, text: str) -> None:
         with pytest.raises(ValueError, match="`text` must be a signature"):
             parse_signature(text)

@@ -15,7 +15,7 @@ from heedful.records.outputs import Output
 from heedful.records.results import Result
 from heedful.records.run import Run
 
-RECIPE = 'seed = 1\n\n[training]\nmax_updates = 100\nwarmup_steps = 10\n'
+RECIPE = "seed = 1\n\n[training]\nmax_updates = 100\nwarmup_steps = 10\n"
 
 
 @pytest.fixture
@@ -57,7 +57,10 @@ class TestCreate:
     def test_a_changeable_key_does_not_excuse_another(self, run: Run) -> None:
         with pytest.raises(ConfigError, match="warmup_steps"):
             Run.create(
-                run.folder, RECIPE.replace("100", "200").replace("10\n", "20\n"), [], changeable=("training.max_updates",)
+                run.folder,
+                RECIPE.replace("100", "200").replace("10\n", "20\n"),
+                [],
+                changeable=("training.max_updates",),
             )
         assert run.config_text == RECIPE
 
@@ -189,7 +192,9 @@ class TestLog:
 
 
 def result(metric: str, value: float, update: int = 5, split: str = "test") -> Result:
-    return Result("a", 1, split, metric, value, value - 1, None, 10, "data:x|y:z", "best", "beam=5,top_k=3", 0.5, update, True)
+    return Result(
+        "a", 1, split, metric, value, value - 1, None, 10, "data:x|y:z", "best", "beam=5,top_k=3", 0.5, update, True
+    )
 
 
 class TestRecords:

@@ -66,15 +66,8 @@ def count_reasons(mistakes: Sequence[Mistake]) -> dict[str, int]:
 
 
 def observe(item: Output) -> list[str]:
-    """The reasons that can be seen in a wrong output, against its closest reference; at least one.
-
-    Lengths and edits are of blank-separated symbols; of characters where the reference is a single symbol.
-    """
-    by_character = all(len(reference.split()) < 2 for reference in item.references)
-    output = _units(item.output, by_character)
-    reference = min(
-        (_units(text, by_character) for text in item.references), key=lambda r: Levenshtein.distance(output, r)
-    )
+    """The reasons that can be seen in a wrong output, against its closest reference; at least one."""
+    output, reference, _ = beside_closest(item.output, item.references)
     seen = {
         "empty": not output,
         "unknown symbol": UNKNOWN in item.output,
@@ -86,6 +79,18 @@ def observe(item: Output) -> list[str]:
         "one symbol": Levenshtein.distance(output, reference) == 1,
     }
     return [reason for reason, holds in seen.items() if holds] or ["other"]
+
+
+def beside_closest(output: str, references: Sequence[str]) -> tuple[list[str], list[str], str]:
+    """The units of an output, those of the reference with the fewest edits to it, and what joins units to text.
+
+    Units are blank-separated symbols; characters where neither the output nor a reference has a blank inside.
+    """
+    by_character = all(len(text.split()) < 2 for text in (output, *references))
+    written = _units(output, by_character)
+    targets = [_units(reference, by_character) for reference in references]
+    closest = min(targets, key=lambda target: Levenshtein.distance(written, target))
+    return written, closest, "" if by_character else " "
 
 
 def longest_loop(units: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 from heedful.evaluation.metrics import label_of
-from heedful.evaluation.mistakes import REASONS
+from heedful.evaluation.mistakes import REASONS, beside_closest
 
 SHOWN_PER_REASON = 60
 
@@ -60,13 +60,9 @@ def select(records: Sequence[Record]) -> list[Record]:
 def marked(output: str, references: Sequence[str]) -> str:
     """The output as HTML, with what differs from its closest reference marked.
 
-    By blank-separated symbols; by characters where the reference is a single symbol.
+    By blank-separated symbols; by characters where neither side has a blank.
     """
-    by_character = all(len(reference.split()) < 2 for reference in references)
-    joint = "" if by_character else " "
-    written = list(output) if by_character else output.split()
-    targets = [list(text) if by_character else text.split() for text in references]
-    target = min(targets, key=lambda units: Levenshtein.distance(written, units))
+    written, target, joint = beside_closest(output, references)
     parts = []
     for step in Levenshtein.opcodes(written, target):
         text = escape(joint.join(written[step.src_start : step.src_end]))
@@ -102,7 +98,7 @@ def _table(records: Sequence[Record]) -> str:
     )
     rows = "\n".join(_row(record, metrics) for record in records)
     return (
-        f'<div class="scroll tall"><table id="errors"><thead><tr>{head}</tr></thead>'
+        f'<div class="scroll tall"><table id="mistakes"><thead><tr>{head}</tr></thead>'
         f"<tbody>\n{rows}\n</tbody></table></div>"
     )
 

@@ -64,7 +64,7 @@ for (const chart of all(".chart")) {
 }
 
 // Errors: one reason at a time, and a search.
-const rows = all("#errors tbody tr"), bars = all(".reason"), find = document.getElementById("find");
+const rows = all("#mistakes tbody tr"), bars = all(".reason"), find = document.getElementById("find");
 function filter() {
   const pressed = bars.find((bar) => bar.getAttribute("aria-pressed") === "true");
   const wanted = find.value.trim().toLowerCase();
