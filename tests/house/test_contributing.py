@@ -5,10 +5,10 @@ import textwrap
 
 import torch
 from jaxtyping import Float
+from tests.house.source import ROOT
 from torch import Tensor
 
 from heedful.attention import MultiHeadAttention, attend
-from tests.house.source import ROOT
 
 
 def test_a_new_score_works_everywhere() -> None:

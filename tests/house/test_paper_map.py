@@ -5,7 +5,6 @@ import re
 from collections import Counter
 
 import pytest
-
 from tests.house.source import MODULES, ROOT, FunctionNode
 
 PAGE = (ROOT / "docs" / "paper-map.md").read_text("utf-8")

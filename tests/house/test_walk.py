@@ -1,4 +1,4 @@
-"""docs/walk.md is true: its blocks run in order, its shapes and values hold, and the files and names it points at exist."""
+"""docs/walk.md is true: its blocks run in order, its shapes and values hold, and what it points at exists."""
 
 import ast
 import re
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-
 from tests.house.source import MODULES, ROOT
 
 WALK = (ROOT / "docs" / "walk.md").read_text("utf-8")

@@ -1,0 +1,60 @@
+"""README.md is true: its commands exist with these options, its files are there, and its tour runs as it stands."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.house.source import ROOT
+
+from heedful.cli.app import VERBS, load_verb
+
+README = (ROOT / "README.md").read_text("utf-8")
+SHELL = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+TOUR = "run=runs/reverse"  # what the block of the tour has and no other
+
+
+def commands() -> list[str]:
+    """Every line of the shell blocks that calls `heedful`, continued lines joined, without comments and pipes."""
+    lines = [line for block in SHELL for line in block.replace("\\\n", " ").splitlines()]
+    parts = [part.strip() for line in lines for part in line.split("  #")[0].split(" | ")]
+    return [part.split(" > ")[0].split(" < ")[0] for part in parts if part.startswith("heedful ")]
+
+
+def test_every_verb_has_an_example() -> None:
+    shown = {command.split()[1] for command in commands()}
+    assert {verb.name for verb in VERBS} <= shown
+
+
+@pytest.mark.parametrize("command", commands())
+def test_command_parses(command: str) -> None:
+    """The verb exists and takes these arguments and options (nothing is run)."""
+    _, name, *words = shlex.split(command)
+    found = load_verb(next(verb for verb in VERBS if verb.name == name))
+    while subcommands := getattr(found, "commands", None):
+        found = subcommands[words.pop(0)]
+    found.make_context(name, words)
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"\b(?:recipes|docs|examples|benchmarks)/[\w./-]+\w", README))))
+def test_files_exist(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.slow
+def test_the_tour_runs(tmp_path: Path) -> None:
+    """The block of the tour, from its first line to its last, in an empty folder beside the recipes."""
+    (tour,) = [block for block in SHELL if TOUR in block]
+    (tmp_path / "recipes").symlink_to(ROOT / "recipes")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
+    script = f"set -euo pipefail\n{tour}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=400
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert "e d c b a" in done.stdout
+    assert (tmp_path / "look.html").stat().st_size > 1000
