@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.data.store import PairStore
+from heedful.seeds import seed_of
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD
 
@@ -82,7 +83,7 @@ def load_batch(
         return collate([store.arrays(index) for index in numbers], numbers)
     pairs = []
     for index in numbers:
-        text, seed = store.pair(index), (sampling_seed << 40) + index
+        text, seed = store.pair(index), seed_of(sampling_seed, index)
         pairs.append((tokenizers.source.sample(text.source, seed), tokenizers.target.sample(text.target, seed)))
     return collate(pairs, numbers)
 

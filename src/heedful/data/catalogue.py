@@ -5,12 +5,13 @@ Knows nothing of tokens.
 
 import difflib
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import final
 
 from heedful.data import cmudict, multi30k, sigmorphon
 from heedful.data.config import DataConfig
-from heedful.data.corpus import Pair, read_parallel
+from heedful.data.corpus import Pair, Reader, read_parallel
 from heedful.data.named import About, DataSet
 from heedful.data.published import Place, default_cache
 from heedful.data.tasks import SPLITS, TASKS, get_task, task_pairs
@@ -87,6 +88,16 @@ def splits(data: DataConfig) -> tuple[str, ...]:
     if data.catalogue is not None:
         return named(data).about.splits
     return tuple(split for split in SPLITS if _own_files(data, split))
+
+
+def readers(data: DataConfig) -> dict[str, Reader]:
+    """For train, dev and test, as far as the data have them: what opens the split."""
+    return {split: partial(load_split, data, split) for split in SPLITS if split in splits(data)}
+
+
+def optional_splits(data: DataConfig) -> tuple[str, ...]:
+    """The splits that a local copy may lack: the test set of a named data set, which training does not need."""
+    return ("test",) if data.catalogue is not None else ()
 
 
 def load_split(data: DataConfig, split: str) -> Iterable[Pair]:

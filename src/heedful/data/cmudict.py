@@ -66,7 +66,7 @@ class Cmudict(DataSet):
 
 @lru_cache(maxsize=2)  # train, dev, test and their references are read one after the other
 def _split_words(path: Path, *, keep_stress: bool) -> dict[str, list[Word]]:
-    """The words of each split with their pronunciations, in the order of the words' hashes, which is not the alphabet's."""
+    """The words of each split with their pronunciations, in the order of the words' hashes, not the alphabet's."""
     pronunciations: dict[str, dict[str, None]] = defaultdict(dict)
     for word, phones in read_dictionary(path):
         pronunciations[word][phones if keep_stress else STRESS.sub("", phones)] = None

@@ -6,7 +6,8 @@ Knows nothing of tokens. A pair is one line a side everywhere: a line break insi
 import csv
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,9 @@ class Pair(NamedTuple):
 
     source: str
     target: str
+
+
+Reader = Callable[[], Iterable[Pair]]  # opens pairs anew at each call
 
 
 def read_parallel(
@@ -47,6 +51,11 @@ def read_parallel(
         return _nonempty(_jsonl(files[0], source_column, target_column), files)
     rows = _csv_rows(files[0]) if kind == ".csv" else _tsv_rows(files[0])
     return _nonempty(_columns(rows, files[0], source_column, target_column), files)
+
+
+def reader(paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target") -> Reader:
+    """What opens these files anew at each call."""
+    return partial(read_parallel, tuple(paths), source_column, target_column)
 
 
 def count_pairs(paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target") -> int:

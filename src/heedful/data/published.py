@@ -18,12 +18,12 @@ class PublishedFile(NamedTuple):
 
     name: str  # its path below the base address, and in a local copy (there perhaps with .gz behind)
     lines: int
-    sha256: str | None  # None: the checksum of the published bytes is not known to us, so the lines are counted
+    sha256: str | None  # None: that of the published bytes is not known to us, so the lines are counted
 
 
 @final
 class Place:
-    """Where the files of a data set are: in a local copy, or else in the cache, into which they are downloaded at need."""
+    """Where the files of a data set are: in a local copy, or in the cache, into which they are downloaded at need."""
 
     def __init__(self, base_url: str, folder: Path | None, cache: Path) -> None:
         """`folder` is a local copy, and then nothing is downloaded."""

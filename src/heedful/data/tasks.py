@@ -49,6 +49,8 @@ class _LetterTask(Task):
 
 @final
 class Copy(_LetterTask):
+    """The same letters again."""
+
     name = "copy"
     description = f"{SHORTEST} to {LONGEST} letters, the same again"
 
@@ -58,6 +60,8 @@ class Copy(_LetterTask):
 
 @final
 class Reverse(_LetterTask):
+    """The letters from the last to the first."""
+
     name = "reverse"
     description = f"{SHORTEST} to {LONGEST} letters, from the last to the first"
 
@@ -67,6 +71,8 @@ class Reverse(_LetterTask):
 
 @final
 class Sort(_LetterTask):
+    """The letters in alphabetical order."""
+
     name = "sort"
     description = f"{SHORTEST} to {LONGEST} letters, in alphabetical order"
 
@@ -83,9 +89,9 @@ class _Word(NamedTuple):
 class Lexicon(Task):
     """A sentence of a made-up language, word by word by a dictionary into another one with another word order.
 
-    Source: one to three clauses of noun phrase, verb, noun phrase; a phrase is up to two adjectives, then a noun. Target:
-    the verb goes to the end of its clause, adjectives go behind their noun in the opposite order, and every fifth noun
-    is two words.
+    Source: one to three clauses of noun phrase, verb, noun phrase; a phrase is up to two adjectives, then a noun.
+    Target: the verb goes to the end of its clause, adjectives go behind their noun in the opposite order, and every
+    fifth noun is two words.
     """
 
     name = "lexicon"

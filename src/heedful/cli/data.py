@@ -1,0 +1,251 @@
+"""`heedful data`: list named data sets, get one, and check, describe or split pairs."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from heedful.cli.table import align
+
+if TYPE_CHECKING:
+    from heedful.data.check import Limits, ReadSplits
+    from heedful.data.corpus import Reader
+    from heedful.data.stats import DataStats
+    from heedful.text.tokenizer import Tokenizers
+
+app = typer.Typer(help="Named data sets, and what is in your pairs.", no_args_is_help=True)
+
+What = Annotated[
+    list[str],
+    typer.Argument(help="A recipe (.toml), a named data set, one table, or two aligned files: the training pairs."),
+]
+Dev = Annotated[list[Path] | None, typer.Option("--dev", help="Dev pairs: one table, or twice for two aligned files.")]
+Test = Annotated[list[Path] | None, typer.Option("--test", help="Test pairs, likewise.")]
+From = Annotated[Path | None, typer.Option("--from", help="A local copy of the named data set.")]
+Pairs = Annotated[int, typer.Option(min=1, help="Training pairs of a synthetic data set.")]
+Source = Annotated[str, typer.Option("--source-column", help="The source's column: a name, or a number from 1.")]
+Target = Annotated[str, typer.Option("--target-column", help="The target's column.")]
+Tokens = Annotated[Path | None, typer.Option("--tokenizers", help="A folder with tokenizers, to count tokens with.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the named data sets."""
+    from heedful.data.catalogue import about
+
+    sets = about()
+    if as_json:
+        _print_json([entry._asdict() for entry in sets])
+        return
+    rows = [(entry.name, f"{entry.source_language} > {entry.target_language}", entry.description) for entry in sets]
+    typer.echo(align([("name", "languages", "what"), *rows]))
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="A name from `heedful data list`.")],
+    folder: From = None,
+    to: Annotated[Path | None, typer.Option("--to", help="Write the splits there, as .tsv files.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Another place with the same files.")] = None,
+    pairs: Pairs = 20_000,
+    as_json: Json = False,
+) -> None:
+    """Download a named data set, check it, and say where it is."""
+    from heedful.data import catalogue
+    from heedful.data.split import write_splits
+
+    data = catalogue.get(name, folder, base_url=base_url, pairs=pairs)
+    files = data.fetch(_show_progress)
+    if to is not None:
+        files = write_splits(data, to)
+    if as_json:
+        _print_json({**data.about._asdict(), "files": [str(path) for path in files]})
+        return
+    typer.echo(f"{data.about.name}: {data.about.licence}", err=True)
+    for path in files:
+        typer.echo(path)
+
+
+@app.command()
+def check(
+    what: What,
+    dev: Dev = None,
+    test: Test = None,
+    folder: From = None,
+    source_column: Source = "source",
+    target_column: Target = "target",
+    tokenizers: Tokens = None,
+    near: Annotated[
+        bool, typer.Option("--near", help="Look for near-duplicates of held-out sources too (slow).")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Read all pairs and say what is wrong with them. Exit code 3 if there is an error among the findings."""
+    from heedful.data.check import check_splits
+    from heedful.errors import CheckFailed
+
+    data = _open(what, _Files(dev, test, folder, (source_column, target_column)), tokenizers)
+    read = data.read()
+    findings = check_splits(read, data.limits)
+    if near:
+        from heedful.data.near import near_findings
+
+        findings += near_findings({split: data.splits[split] for split in read.surveys})
+    errors = sum(finding.severity == "error" for finding in findings)
+    if as_json:
+        _print_json([finding._asdict() for finding in findings])
+    for finding in () if as_json else findings:
+        typer.echo(f"{finding.severity}: {finding.place}: {finding.text}")
+        if finding.hint:
+            typer.echo(f"  hint: {finding.hint}")
+    if errors:
+        raise CheckFailed(f"{errors} error(s) and {len(findings) - errors} warning(s) in {' '.join(what)}.")
+    typer.echo(f"No errors, {len(findings)} warning(s).", err=True)
+
+
+@app.command()
+def stats(
+    what: What,
+    dev: Dev = None,
+    test: Test = None,
+    folder: From = None,
+    source_column: Source = "source",
+    target_column: Target = "target",
+    tokenizers: Tokens = None,
+    as_json: Json = False,
+) -> None:
+    """Count pairs, lengths, duplicates, overlaps and unknown symbols."""
+    from heedful.data.stats import data_stats
+
+    data = _open(what, _Files(dev, test, folder, (source_column, target_column)), tokenizers)
+    read = data.read()
+    for finding in read.unreadable:
+        typer.echo(f"warning: {finding.place} is left out: {finding.text}", err=True)
+    found = data_stats(read.surveys, data.limits.max_tokens)
+    if as_json:
+        _print_json(_plain(found))
+    else:
+        _print_stats(found)
+
+
+@app.command()
+def split(
+    files: Annotated[list[Path], typer.Argument(help="One table, or two aligned files.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder for train, dev and test.")],
+    dev: Annotated[int, typer.Option(min=0, help="Pairs of dev.")] = 1000,
+    test: Annotated[int, typer.Option(min=0, help="Pairs of test.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Which pairs.")] = 1,
+    source_column: Source = "source",
+    target_column: Target = "target",
+    as_json: Json = False,
+) -> None:
+    """Split a corpus into train, dev and test; pairs with the same source stay together."""
+    from heedful.data.split import Sizes, split_corpus
+
+    written = split_corpus(files, out, Sizes(dev, test, seed), (source_column, target_column))
+    if as_json:
+        _print_json({name: [str(path) for path in paths] for name, paths in written.items()})
+        return
+    for paths in written.values():
+        for path in paths:
+            typer.echo(path)
+
+
+class _Files(NamedTuple):
+    """What the options say beside the arguments."""
+
+    dev: list[Path] | None
+    test: list[Path] | None
+    folder: Path | None
+    columns: tuple[str, str]
+
+
+class _Opened(NamedTuple):
+    """Pairs to look at, and what training would do with them."""
+
+    splits: "dict[str, Reader]"
+    limits: "Limits"
+    tokenizers: "Tokenizers | None"
+    optional: tuple[str, ...]  # splits that may be missing
+
+    def read(self) -> "ReadSplits":
+        """Read all splits."""
+        from heedful.data.check import read_splits
+
+        return read_splits(self.splits, self.tokenizers, self.optional)
+
+
+def _open(what: list[str], files: _Files, tokenizers: Path | None) -> _Opened:
+    """The pairs of a recipe, of a named data set, or of files."""
+    from heedful.data.catalogue import optional_splits, readers
+    from heedful.data.check import Limits
+    from heedful.data.config import DataConfig
+    from heedful.data.corpus import reader
+    from heedful.text.tokenizer import load_tokenizers
+
+    loaded = None if tokenizers is None else load_tokenizers(tokenizers)
+    if len(what) == 1 and what[0].endswith(".toml"):
+        return _open_recipe(Path(what[0]), loaded)
+    if len(what) == 1 and "." not in what[0] and not Path(what[0]).exists():
+        named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
+        return _Opened(readers(named), Limits(), loaded, optional_splits(named))
+    given = {"train": [Path(path) for path in what], "dev": files.dev, "test": files.test}
+    splits = {split: reader(paths, *files.columns) for split, paths in given.items() if paths}
+    return _Opened(splits, Limits(), loaded, ())
+
+
+def _open_recipe(path: Path, tokenizers: "Tokenizers | None") -> _Opened:
+    """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
+    from heedful.data.catalogue import load_split, optional_splits, readers
+    from heedful.data.check import Limits
+    from heedful.recipe.recipe import load_recipe
+    from heedful.text.tokenizer import train_tokenizers
+
+    recipe = load_recipe(path).config
+    if tokenizers is None:
+        tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
+    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap)
+    return _Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))
+
+
+def _print_stats(found: "DataStats") -> None:
+    rows = []
+    for split in found.splits:
+        for name, side in (("source", split.source), ("target", split.target)):
+            lengths = side.token_percentiles or side.word_percentiles
+            spread = f"{lengths[50]} {lengths[90]} {lengths[99]} {lengths[100]}"
+            unknown = "" if side.unknown_rate is None else f"{side.unknown_rate:.2%}"
+            counts = (split.pairs, split.duplicates, side.words, side.empty, side.distinct, side.alphabet)
+            rows.append((split.split, name, *(f"{count:,}" for count in counts), spread, unknown))
+    unit = "words" if found.splits[0].source.token_percentiles is None else "tokens"
+    spread = f"{unit}: 50 90 99 100 %"
+    counted = ("pairs", "repeated", "words", "empty", "distinct", "characters")
+    typer.echo(align([("split", "side", *counted, spread, "unknown"), *rows], right=range(2, 8)))
+    for overlap in found.overlaps:
+        shared = f"{overlap.pair:,} pairs, {overlap.source:,} sources, {overlap.target:,} targets"
+        typer.echo(f"{overlap.split} and train share {shared} (of {overlap.pairs:,}).")
+    if (worst := found.worst_batch) is not None:
+        largest = f"{worst.padded_tokens:,} tokens and {worst.attention_cells:,} attention weights a head"
+        typer.echo(f"The largest batches (max_tokens {worst.max_tokens:,}) have {largest}.")
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _plain(value: Any) -> Any:
+    """Named tuples as JSON objects, at any depth."""
+    if isinstance(value, tuple) and isinstance(fields := getattr(value, "_fields", None), tuple):
+        return {field: _plain(entry) for field, entry in zip(fields, value, strict=True)}
+    return [_plain(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _show_progress(progress: Any) -> None:
+    """One line a file on a terminal; nothing in a pipe."""
+    import sys
+
+    if sys.stderr.isatty():
+        share = f" {progress.done / progress.total:4.0%}" if progress.total else ""
+        typer.echo(f"\r{progress.name}{share} {progress.done:,} bytes", err=True, nl=progress.done == progress.total)

@@ -1,0 +1,198 @@
+"""Checking a data set before training: what is wrong with it, where, and what to do.
+
+Knows nothing of models. An error is what makes results wrong; a warning is worth a look.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from heedful.data.catalogue import optional_splits, readers
+from heedful.data.config import DataConfig
+from heedful.data.corpus import Pair, Reader
+from heedful.data.stats import overlap
+from heedful.data.survey import Numbers, Side, Survey, duplicates, found_in, survey
+from heedful.errors import HeedfulError
+from heedful.text.tokenizer import Tokenizers
+
+OVERLAP_ALLOWED = 0.01  # of a held-out split: published data sets have a pair or two
+DUPLICATES_ALLOWED = 0.05
+UNKNOWN_ALLOWED = 0.01
+SAME_ALLOWED = (0.01, 0.9)  # between: some lines were left untranslated; above: that is the task
+RATIO_LIMIT = 4.0  # times as long as the length of the other side suggests
+RATIO_CHARACTERS = 20  # the ratio of two short lines says nothing
+EXAMPLES = 3
+
+
+class Finding(NamedTuple):
+    """Something that was found. `place` is split:number, numbers from 1 as lines have them."""
+
+    severity: Literal["error", "warning"]
+    kind: str
+    place: str
+    text: str
+    hint: str
+
+
+class Limits(NamedTuple):
+    """What training will do with the data."""
+
+    max_length: int = 256  # tokens of a side, above which a pair is left out
+    max_tokens: int = 4096  # of a batch
+    allow_overlap: bool = False
+
+
+def check_data(
+    data: DataConfig, tokenizers: Tokenizers | None = None, max_tokens: int = Limits().max_tokens
+) -> list[Finding]:
+    """Read train, dev and test to their ends and say what is wrong, errors first; an empty list is good news.
+
+    With tokenisers, lengths in tokens and unknown symbols are checked too. A split that cannot be read is a finding, not
+    an exception; a warning only, where it is the test of a named data set, which training does not need.
+    """
+    limits = Limits(data.max_length, max_tokens, data.allow_overlap)
+    return check_splits(read_splits(readers(data), tokenizers, optional_splits(data)), limits)
+
+
+class ReadSplits(NamedTuple):
+    """Splits that were read to their ends, and those that could not be."""
+
+    surveys: dict[str, Survey]
+    unreadable: list[Finding]
+    readers: Mapping[str, Reader]
+
+
+def read_splits(
+    splits: Mapping[str, Reader], tokenizers: Tokenizers | None = None, optional: Collection[str] = ()
+) -> ReadSplits:
+    """Read each split once; the one of training is called "train". Of the optional ones, any may be unreadable."""
+    surveys: dict[str, Survey] = {}
+    unreadable: list[Finding] = []
+    for split, read in splits.items():
+        try:
+            surveys[split] = survey(split, read(), tokenizers)
+        except HeedfulError as error:
+            severity = "warning" if split in optional else "error"
+            unreadable.append(Finding(severity, "unreadable", split, error.message, error.hint or ""))
+    return ReadSplits(surveys, unreadable, splits)
+
+
+def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
+    """What is wrong within the splits and between them, errors first."""
+    findings = list(read.unreadable)
+    for split, found in read.surveys.items():
+        findings += check_split(found, read.readers[split])
+    if (train := read.surveys.get("train")) is not None:
+        for split, found in read.surveys.items():
+            if split != "train":
+                findings += check_overlap(train, found, allowed=limits.allow_overlap)
+        findings += check_lengths(train, limits)
+    return sorted(findings, key=lambda finding: finding.severity != "error")
+
+
+def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
+    """What is odd within one split; `read` opens it again, for the texts of examples."""
+    for name, side in (("source", found.source), ("target", found.target)):
+        yield from _check_side(found.split, name, side)
+    if (repeated := duplicates(found.hashes)) > DUPLICATES_ALLOWED * found.pairs:
+        text = f"{repeated:,} of {found.pairs:,} pairs ({repeated / found.pairs:.1%}) repeat an earlier pair."
+        yield Finding("warning", "duplicates", found.split, text, "Remove them: they count more than once.")
+    if SAME_ALLOWED[0] < found.same / found.pairs < SAME_ALLOWED[1]:
+        share = f"{found.same:,} of {found.pairs:,} pairs ({found.same / found.pairs:.1%})"
+        text = f"{share} have the same text on both sides."
+        yield Finding("warning", "untranslated", found.split, text, "Remove them, unless copying is part of the task.")
+    outliers = ratio_outliers(found)
+    if len(outliers):
+        shown = _texts(read(), outliers[:EXAMPLES].tolist())
+        examples = "; ".join(f"{pair.source[:50]!r} / {pair.target[:50]!r}" for pair in shown)
+        text = f"{_count(len(outliers), 'pair')} with a side far longer than the other suggests: {examples}."
+        yield Finding("warning", "length ratio", _place(found.split, outliers), text, "Are these lines aligned?")
+
+
+def _check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
+    empty = np.flatnonzero(side.words == 0)
+    if len(empty):
+        consequence = "Training leaves such pairs out" if split == "train" else "A held-out pair needs both sides"
+        text = f"{_count(len(empty), 'empty line')} on the {name} side."
+        yield Finding("warning", "empty", _place(split, empty), text, f"{consequence}; remove them.")
+    if side.control:
+        places = np.array(list(side.control))
+        signs = ", ".join(sorted({f"U+{ord(sign):04X}" for sign in side.control.values()})[:5])
+        text = f"{_count(len(places), 'line')} on the {name} side with control or replacement characters ({signs})."
+        yield Finding("warning", "control characters", _place(split, places), text, "Was the encoding wrong?")
+    tokens = 0 if side.tokens is None else int(side.tokens.sum())
+    if side.unknown > UNKNOWN_ALLOWED * tokens:
+        text = f"{side.unknown / tokens:.1%} of the {name} tokens are unknown to the tokenizer."
+        yield Finding(
+            "warning", "unknown", split, text, "Is it the right tokenizer for this side? Or raise `vocab_size`."
+        )
+
+
+def ratio_outliers(found: Survey) -> Numbers:
+    """The numbers of pairs whose length ratio (in characters) is more than RATIO_LIMIT off the median one."""
+    source, target = found.source.characters, found.target.characters
+    both = (source > 0) & (target > 0)
+    ratios = np.log(np.maximum(target, 1) / np.maximum(source, 1))
+    middle = np.median(ratios[both]) if both.any() else 0.0
+    long = np.maximum(source, target) >= RATIO_CHARACTERS
+    return np.flatnonzero(both & long & (np.abs(ratios - middle) > np.log(RATIO_LIMIT)))
+
+
+def check_overlap(train: Survey, held_out: Survey, *, allowed: bool) -> Iterator[Finding]:
+    """Pairs and sources that are in the training data as well as in a held-out split.
+
+    Equal targets are no finding: words that sound alike, or answers from a small set, are common.
+    """
+    found = overlap(train, held_out)
+    for what, count, mine, theirs in (
+        ("pairs", found.pair, held_out.hashes, train.hashes),
+        ("sources", found.source, held_out.source.hashes, train.source.hashes),
+    ):
+        if count == 0 or (what == "sources" and count == found.pair):
+            continue
+        places = found_in(mine, theirs)
+        first = int(np.flatnonzero(theirs == mine[places[0]])[0])
+        share = count / found.pairs
+        where = f"{count:,} of {found.pairs:,} {what} of {held_out.split} ({share:.1%})"
+        text = f"In the training data too: {where}, the first at train:{first + 1}."
+        hint = "Scores on pairs seen in training mean nothing: remove them from train"
+        severity = "error" if share > OVERLAP_ALLOWED and not allowed else "warning"
+        hint += " (data.allow_overlap = true trains all the same)." if severity == "error" else "."
+        yield Finding(severity, "overlap", _place(held_out.split, places), text, hint)
+
+
+def check_lengths(train: Survey, limits: Limits) -> Iterator[Finding]:
+    """Training pairs that the limits leave out, or that are larger than a batch."""
+    if train.source.tokens is None or train.target.tokens is None:
+        return
+    longest = np.maximum(train.source.tokens, train.target.tokens)
+    dropped = np.flatnonzero(longest > limits.max_length)
+    if len(dropped):
+        beyond = f"more than max_length ({limits.max_length}) tokens, up to {longest.max():,}"
+        text = f"{_count(len(dropped), 'pair')} with {beyond}."
+        hint = "Training leaves them out, unless you raise `max_length`."
+        yield Finding("warning", "too long", _place("train", dropped), text, hint)
+    over = np.flatnonzero((longest + 1 > limits.max_tokens) & (longest <= limits.max_length))
+    if len(over):
+        beyond = f"more tokens than a batch may have (max_tokens is {limits.max_tokens})"
+        text = f"{_count(len(over), 'pair')} with {beyond}."
+        hint = "Each is a batch of its own, for which memory may not suffice: lower `max_length`."
+        yield Finding("warning", "batch", _place("train", over), text, hint)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _place(split: str, numbers: Numbers) -> str:
+    """The first places: train:3, 17, 20, ..."""
+    shown = ", ".join(str(int(number) + 1) for number in numbers[:EXAMPLES])
+    return f"{split}:{shown}{', ...' if len(numbers) > EXAMPLES else ''}"
+
+
+def _texts(pairs: Iterable[Pair], numbers: Sequence[int]) -> list[Pair]:
+    """The pairs with these numbers (ascending)."""
+    wanted = set(numbers)
+    return [pair for number, pair in enumerate(islice(pairs, max(wanted) + 1)) if number in wanted]

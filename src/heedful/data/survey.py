@@ -1,0 +1,119 @@
+"""One pass over a split: what statistics and checks need to know of each pair, in a few bytes a pair.
+
+Knows nothing of what is good or bad. Texts are not kept: what two pairs have in common is told by 64-bit hashes.
+"""
+
+import hashlib
+import re
+import unicodedata
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heedful.data.corpus import Pair
+from heedful.text.tokenizer import Tokenizer, Tokenizers
+from heedful.text.vocabulary import UNK
+
+CHUNK = 8192
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")  # C0 and C1 without white space; U+FFFD: lost text
+Numbers = NDArray[np.int64]
+
+
+class Side(NamedTuple):
+    """One side of a split, one entry a pair."""
+
+    characters: Numbers
+    words: Numbers
+    tokens: Numbers | None  # without EOS; None without a tokeniser
+    unknown: int  # how many tokens are UNK
+    hashes: NDArray[np.uint64]  # equal for texts that are equal but for case, Unicode form and white space
+    alphabet: dict[str, int]  # character -> number of its first pair
+    control: dict[int, str]  # number of a pair -> its first control character
+
+
+class Survey(NamedTuple):
+    """A split. Pairs are numbered from 0."""
+
+    split: str
+    source: Side
+    target: Side
+    hashes: NDArray[np.uint64]  # of both sides together
+    same: int  # pairs whose sides are equal
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs the split has."""
+        return len(self.hashes)
+
+
+def survey(split: str, pairs: Iterable[Pair], tokenizers: Tokenizers | None = None) -> Survey:
+    """Read a split once, in chunks."""
+    source = _Counter(None if tokenizers is None else tokenizers.source)
+    target = _Counter(None if tokenizers is None else tokenizers.target)
+    stream = iter(pairs)
+    while chunk := list(islice(stream, CHUNK)):
+        source.count([pair.source for pair in chunk])
+        target.count([pair.target for pair in chunk])
+    sides = source.side(), target.side()
+    mixed = sides[0].hashes * np.uint64(0x9E3779B97F4A7C15) ^ sides[1].hashes  # odd factor: (a, b) is not (b, a)
+    return Survey(split, *sides, mixed, int((sides[0].hashes == sides[1].hashes).sum()))
+
+
+class _Counter:
+    """The running account of one side."""
+
+    def __init__(self, tokenizer: Tokenizer | None) -> None:
+        self._tokenizer = tokenizer
+        self._characters, self._words, self._tokens = array("q"), array("q"), array("q")
+        self._hashes = array("Q")
+        self._unknown = 0
+        self._alphabet: dict[str, int] = {}
+        self._control: dict[int, str] = {}
+
+    def count(self, texts: Sequence[str]) -> None:
+        """Add the next texts."""
+        for number, text in enumerate(texts, start=len(self._hashes)):
+            self._characters.append(len(text))
+            self._words.append(len(text.split()))
+            self._hashes.append(text_hash(text))
+            if not self._alphabet.keys() >= (characters := set(text)):
+                self._alphabet.update(dict.fromkeys(characters - self._alphabet.keys(), number))
+            if control := CONTROL.search(text):
+                self._control[number] = control[0]
+        if self._tokenizer is not None:
+            for ids in self._tokenizer.encode_all(texts):
+                self._tokens.append(len(ids))
+                self._unknown += ids.count(UNK)
+
+    def side(self) -> Side:
+        """What was counted."""
+        characters, words, tokens = (
+            np.array(column, np.int64) for column in (self._characters, self._words, self._tokens)
+        )
+        hashes = np.array(self._hashes, np.uint64)
+        tokens = None if self._tokenizer is None else tokens
+        return Side(characters, words, tokens, self._unknown, hashes, self._alphabet, self._control)
+
+
+def text_hash(text: str) -> int:
+    """64 bits of a text as `plain` has it."""
+    return int.from_bytes(hashlib.blake2b(plain(text).encode(), digest_size=8).digest(), "little")
+
+
+def plain(text: str) -> str:
+    """A text without what is only its dress: case, Unicode form (NFKC), white space."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def duplicates(hashes: NDArray[np.uint64]) -> int:
+    """How many entries repeat an earlier one."""
+    return len(hashes) - len(np.unique(hashes))
+
+
+def found_in(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> Numbers:
+    """The numbers of the entries that are among the others."""
+    return np.flatnonzero(np.isin(hashes, others))
