@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.collections import PatchCollection
-from tests.inspection.made_up import CJK, WORD, made_up
+from tests.inspection.made_up import CJK, RTL, WORD, made_up
 
+from heedful.attention.trace import Trace
 from heedful.errors import ConfigError, HeedfulError
 from heedful.inspection.figure import draw_heads, save_figure
 from heedful.inspection.labels import axes, matrix
@@ -33,9 +34,10 @@ def test_masked_cells_are_hatched() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])
-def test_the_same_trace_gives_the_same_file(tmp_path: Path, suffix: str) -> None:
+@pytest.mark.parametrize("trace", [WORD, CJK, RTL], ids=["latin", "cjk", "rtl"])
+def test_the_same_trace_gives_the_same_file(tmp_path: Path, trace: Trace, suffix: str) -> None:
     for name in ("a", "b"):
-        save_figure(CJK, "decoder.0.cross", ["mean"], tmp_path / f"{name}.{suffix}")
+        save_figure(trace, "decoder.0.cross", ["mean"], tmp_path / f"{name}.{suffix}")
     first, second = (tmp_path / f"{name}.{suffix}" for name in ("a", "b"))
     assert first.read_bytes() == second.read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"a.{suffix}", f"b.{suffix}"]

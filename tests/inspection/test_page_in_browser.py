@@ -1,5 +1,6 @@
 """The page in chromium: what it decodes, what it shows for an address, and what mouse and keys do."""
 
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,18 @@ def test_the_csv_has_labels_exact_numbers_and_nothing_where_masked(tmp_path: Pat
     for t, line in enumerate(lines[1:]):
         assert np.array_equal(np.array(line[1 : t + 2], dtype=np.float32), weights[t, : t + 1])
         assert line[t + 2 :] == [""] * (6 - t)
+
+
+def test_the_svg_it_saves_has_the_tokens_and_a_stroke_for_each_masked_cell(tmp_path: Path) -> None:
+    script = """
+    const rows = now.labels.rows.map((_, t) => isolatedLabel(now.labels, t));
+    return svgOf(now.matrix, rows, now.labels.columns, "a & b", data.scale.light.map(rgbOf));
+    """
+    root = ET.fromstring(run_in_page(PAGE, tmp_path, script, "#trace=2&map=decoder.0.self&heads=1"))
+    shown = axes(RTL, "decoder.self")
+    assert [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")] == [*shown.rows, *shown.columns]
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) == 4 * 3 // 2
+    assert root[0].text == "a & b"
 
 
 @pytest.mark.parametrize("width", [500, 1000, 1500])

@@ -105,6 +105,6 @@ def _fonts_for(characters: frozenset[str]) -> tuple[list[str], frozenset[str]]:
 
 
 def _printable(label: str, missing: frozenset[str]) -> str:
-    """The label with code points for missing glyphs, and left-to-right marks for isolates (which fonts lack)."""
-    label = label.replace("\u2068", "\u200e").replace("\u2069", "\u200e")
+    """The label with code points for missing glyphs, and direction marks for isolates (which fonts lack)."""
+    label = label.replace("\u2068", "\u200e\u200f").replace("\u2069", "\u200f\u200e")
     return "".join(f"⟨U+{ord(character):04X}⟩" if character in missing else character for character in label)

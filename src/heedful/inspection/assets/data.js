@@ -108,10 +108,17 @@ function shortest(value) {
   return String(Number(value.toPrecision(9)));
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
+
 function isRightToLeft(tokens) {
   const text = tokens.join("");
-  const turned = (text.match(/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g) || []).length;
-  return turned > (text.match(/\p{L}/gu) || []).length / 2;
+  return (text.match(RIGHT_TO_LEFT) || []).length > (text.match(/\p{L}/gu) || []).length / 2;
+}
+
+// `consumed → predicted` for places without <bdi>: right-to-left pieces in isolates keep the arrow's direction.
+function isolatedLabel(labels, t) {
+  const isolated = (text) => (text.match(RIGHT_TO_LEFT) ? `\u2068${text}\u2069` : text);
+  return labels.before ? `${isolated(labels.before[t])} → ${isolated(labels.rows[t])}` : labels.rows[t];
 }
 
 // The state of the page: which trace, map and heads, what is pinned, how it looks. `heads` null = all.

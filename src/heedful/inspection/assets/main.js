@@ -504,10 +504,10 @@ function listenToControls() {
     set({ theme: { auto: "light", light: "dark", dark: "auto" }[state.theme] });
     show();
   });
-  const rows = () => now.labels.rows.map((_, t) => rowLabel(now.labels, t));
-  at("save-csv").onclick = () => save(fileName("csv"), "text/csv", csvOf(now.matrix, rows(), now.labels.columns));
+  const rows = (label) => now.labels.rows.map((_, t) => label(now.labels, t));
+  at("save-csv").onclick = () => save(fileName("csv"), "text/csv", csvOf(now.matrix, rows(rowLabel), now.labels.columns));
   at("save-svg").onclick = () =>
-    save(fileName("svg"), "image/svg+xml", svgOf(now.matrix, rows(), now.labels.columns, at("map-name").textContent, data.scale.light.map(rgbOf)));
+    save(fileName("svg"), "image/svg+xml", svgOf(now.matrix, rows(isolatedLabel), now.labels.columns, at("map-name").textContent, data.scale.light.map(rgbOf)));
 }
 
 function listenToKeys() {
