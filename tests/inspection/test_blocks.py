@@ -36,14 +36,16 @@ def test_what_is_masked_is_hatched() -> None:
     assert " <s> → x ██╱╱  1.00 <s>" in blocks(SMALL, "decoder.0.self", 0).split("\n")
 
 
-def test_every_cell_is_two_wide_under_its_heading_for_wide_characters_too() -> None:
-    lines = blocks(CJK, "encoder.0.self", 1).split("\n")
-    heading = next(line for line in lines if line.endswith(">"))
-    label = 6  # the longest row label is ▁今日 or </s>: five cells, and one blank
-    assert cell_len(heading) == label + 2 * len(CJK.source) - 1
-    for line in lines[-len(CJK.source) :]:
-        bars = line[: len(line) - len(line[label:].lstrip("▁今日は天気がい"))]
-        assert cell_len(line.split("  0.")[0]) <= label + 2 * len(CJK.source), bars
+def test_cells_stand_under_their_headings_for_wide_characters_too() -> None:
+    size = len(CJK.source)
+    ones = Map("encoder.0.self", torch.eye(size)[None], torch.ones(1, size, size, dtype=torch.bool))
+    lines = blocks(CJK._replace(maps=[ones]), "encoder.0.self", 0).split("\n")
+    label = len("▁今日") + 2 + len(" ")  # two of its characters are two cells wide
+    last_characters = [token[-1] for token in CJK.source]
+    heading, rows = lines[-size - 1], lines[-size:]
+    for place, (character, row) in enumerate(zip(last_characters, rows, strict=True)):
+        assert cell_len(row[: row.index("██")]) == label + 2 * place
+        assert cell_len(heading[: heading.index(character)]) == label + 2 * place
 
 
 def test_columns_that_do_not_fit_go_into_further_panels() -> None:

@@ -18,7 +18,7 @@ from heedful.inspection.labels import visible
 from heedful.inspection.scale import DARK, LIGHT, css
 
 EXACT_BYTES = 24 * 2**20  # up to this much float32 travels exactly; more is rounded to 1/255
-_SCRIPTS = ("data.js", "draw.js", "main.js")
+_SCRIPTS = ("data.js", "draw.js", "main.js", "focus.js", "events.js")  # one script, in this order
 
 
 def page(traces: Sequence[Trace], title: str, exact_bytes: int = EXACT_BYTES) -> str:
