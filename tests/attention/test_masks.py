@@ -73,7 +73,7 @@ def test_and_is_visible_in_both() -> None:
 
 
 def test_negative_offset() -> None:
-    with pytest.raises(ValueError, match="`offset` is the position of the first query, so at least 0, but is -1."):
+    with pytest.raises(ValueError, match=r"`offset` is the position of the first query, so at least 0, but is -1\."):
         Mask.causal(2, 2, offset=-1)
 
 

@@ -81,7 +81,7 @@ def test_cosine_equals_torch_and_ignores_lengths() -> None:
 
 
 def test_cosine_temperature_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="`temperature` must be positive, but is 0.0."):
+    with pytest.raises(ValueError, match=r"`temperature` must be positive, but is 0\.0\."):
         Cosine(0.0)
 
 
