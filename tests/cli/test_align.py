@@ -107,9 +107,10 @@ def test_gold_ranks_the_heads(heedful, monkeypatch: pytest.MonkeyPatch, pairs: l
     assert table[1].split() == ["0", "0", "0", "0.0000", "1.0000", "1.0000", "4", "4"]
 
 
-def test_the_last_layer_but_one_is_usual(heedful, monkeypatch: pytest.MonkeyPatch, pairs: list[str]) -> None:
+def test_the_last_layer_of_a_shallow_model_is_usual(heedful, monkeypatch: pytest.MonkeyPatch, pairs: list[str]) -> None:
     serve(monkeypatch, "words")
-    assert heedful("align", "model", *pairs).out == "2-0 1-1 0-2\n\n0-0\n"
+    assert heedful("align", "model", *pairs).out == "\n\n\n"  # it reads nothing but the end
+    assert heedful("align", "model", *pairs, "--layer", "0").out == "2-0 1-1 0-2\n\n0-0\n"
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,12 @@ def test_an_empty_side_has_no_links() -> None:
         assert links_of(unit_matrix(trace, Choice(0), units_of(trace, as_words, as_words))) == []
 
 
-def test_the_usual_choice_is_the_last_layer_but_one() -> None:
-    assert usual_choice(made_up(["a"], ["b"], n_layers=6)) == Choice(4, "mean", 0)
-    assert usual_choice(made_up(["a"], ["b"], n_layers=1)) == Choice(0, "mean", 0)
+@pytest.mark.parametrize(("n_layers", "layer"), [(1, 0), (2, 1), (3, 2), (4, 2), (6, 4)])
+def test_the_usual_choice_is_the_last_layer_or_in_deep_models_the_one_before(n_layers: int, layer: int) -> None:
+    assert usual_choice(made_up(["a"], ["b"], n_layers=n_layers)) == Choice(layer, "mean", 0)
+
+
+def test_without_cross_attention_there_is_no_alignment() -> None:
     with pytest.raises(HeedfulError, match="no cross-attention"):
         usual_choice(CATS._replace(maps=[]))
 

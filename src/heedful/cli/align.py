@@ -26,7 +26,10 @@ def align(
         typer.Option(help="A gold alignment, a line a pair (0-0 1-2 3?3): print the AER of every head, best first."),
     ] = None,
     first: Annotated[int, typer.Option(min=0, max=1, help="The number of the first position in the gold file.")] = 0,
-    layer: Annotated[int | None, typer.Option(help="The layer, counted from 0; the last but one if not given.")] = None,
+    layer: Annotated[
+        int | None,
+        typer.Option(help="A layer, counted from 0. Not given: the last, or from four layers on the last but one."),
+    ] = None,
     head: Annotated[str, typer.Option(help="A head, counted from 0, or `mean`.")] = "mean",
     shift: Annotated[
         int, typer.Option(min=0, max=1, help="0: the step that writes a word; 1: the one that reads it.")

@@ -57,11 +57,16 @@ def as_pieces(pieces: Sequence[str]) -> list[range]:
 
 
 def usual_choice(trace: Trace) -> Choice:
-    """The last layer but one, mean of its heads: the best single rule found for 6-layer models [Garg 2019]."""
+    """The mean of the heads of the last layer but one, or in a model of fewer than four layers of the last one.
+
+    The first is the best single rule for 6 layers [Garg 2019]. With 2 layers on the task `lexicon` the last one has an AER
+    of 0.02, the one before 0.16; `rank_choices` finds the best for a model where some gold alignments are at hand.
+    """
     layers = [shown.layer for shown in trace.maps if shown.kind == "decoder.cross"]
     if not layers:
         raise HeedfulError("This model has no cross-attention to read alignments from.")
-    return Choice(max(0, max(layers) - 1))
+    last = max(layers)
+    return Choice(last if last < 3 else last - 1)
 
 
 def all_choices(trace: Trace) -> list[Choice]:

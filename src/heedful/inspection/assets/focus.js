@@ -1,4 +1,5 @@
-// What is hovered or pinned: coloured tokens, links, bands over the heat map, the table, the tip. Changes no state but the order of the table.
+// What is hovered or pinned: coloured tokens, links, bands over the heat map, the table, the tip. Changes no state but the
+// order of the table.
 
 function showFocus() {
   const focus = focusOf();
