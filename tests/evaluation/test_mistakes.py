@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.evaluation.mistakes import REASONS, count_reasons, find_mistakes, longest_loop, observe
+from heedful.evaluation.mistakes import REASONS, find_mistakes, longest_loop, observe
 from heedful.records.outputs import Output
 
 
@@ -77,7 +77,3 @@ class TestFindMistakes:
             "reason": "one symbol",
             "reasons": ["one symbol"],
         }
-
-    def test_counts_by_first_reason(self) -> None:
-        items = [item("", "A B"), item("A C", "A B"), item("A D", "A B")]
-        assert count_reasons(find_mistakes(items, {})) == {"one symbol": 2, "empty": 1}

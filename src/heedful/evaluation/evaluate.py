@@ -16,6 +16,7 @@ from heedful.evaluation.significance import Matrix
 from heedful.records.manifest import data_hash, item_id
 from heedful.records.outputs import Output
 from heedful.records.results import Result
+from heedful.records.run import Run
 from heedful.records.signature import Signature
 
 References = Sequence[Sequence[str]]
@@ -149,6 +150,13 @@ def result_rows(evaluation: Evaluation, occasion: Occasion) -> list[Result]:
         )
         for found in evaluation.scores
     ]
+
+
+def keep(run: Run, evaluation: Evaluation, occasion: Occasion) -> None:
+    """Store an evaluation with its run: outputs, results and errors, in place of older ones of the same split."""
+    run.write_outputs(occasion.split, evaluation.outputs)
+    run.add_results(result_rows(evaluation, occasion))
+    run.add_errors(occasion.split, [mistake.record() for mistake in evaluation.errors])
 
 
 def _signature(evaluation: Evaluation, occasion: Occasion, found: Score) -> Signature:

@@ -60,11 +60,6 @@ def find_mistakes(items: Sequence[Output], measures: Mapping[str, Sequence[float
     ]
 
 
-def count_reasons(mistakes: Sequence[Mistake]) -> dict[str, int]:
-    """How many mistakes have each first reason, the most frequent first."""
-    return dict(Counter(mistake.reasons[0] for mistake in mistakes).most_common())
-
-
 def observe(item: Output) -> list[str]:
     """The reasons that can be seen in a wrong output, against its closest reference; at least one."""
     output, reference, _ = beside_closest(item.output, item.references)

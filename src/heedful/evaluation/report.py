@@ -18,6 +18,7 @@ from heedful.evaluation.metrics import label_of, metric_names, metrics_for
 from heedful.evaluation.report_errors import errors_section
 from heedful.records.compare import last_results, summarise
 from heedful.records.files import write_lines
+from heedful.records.manifest import split_of
 from heedful.records.results import Result
 from heedful.records.run import Run
 
@@ -49,11 +50,12 @@ def report(run: Run, pictures: Sequence[Picture] = (), next_commands: Sequence[N
     """The report as one HTML text."""
     split = summarise(run).split
     chosen = last_results(run, split) if split else []
+    errors = [row for row in run.read_errors() if split_of(row["id"]) == split]
     sections = [
         ("scores", "Scores", _scores(run.read_results())),
         ("curves", "Curves", _curves(charts_of(run.read_log()))),
         ("attention", "Attention", _pictures(pictures)),
-        ("errors", "Errors", errors_section(run.read_errors(), chosen[0].n if chosen else None)),
+        ("errors", "Errors", errors_section(errors, chosen[0].n if chosen else None)),
         ("data", "Data", _data(run)),
         ("recipe", "Recipe and machine", _recipe(run)),
         ("next", "Next", _commands(next_commands)),
@@ -127,8 +129,8 @@ def _range(row: Result) -> str:
 
 
 def _scores(rows: Sequence[Result]) -> str:
-    """Final numbers with what they rest on; scores of validations during training are in the curves."""
-    final = [row for row in rows if row.chosen] or list(rows)
+    """Evaluations with what they rest on; validations during training carry no signature and are in the curves."""
+    final = [row for row in rows if row.signature]
     if not final:
         return ""
     heads = ["split", "metric", "#value", "#95 % interval", "#n", "checkpoint", "#seed", "signature"]

@@ -67,8 +67,16 @@ def summarise(run: Run) -> Summary:
 
 
 def last_results(run: Run, split: str) -> list[Result]:
-    """The row that was written last for each metric of a split, in the order of the metrics' first rows."""
-    return list({row.metric: row for row in run.read_results() if row.split == split}.values())
+    """The newest row of each metric of a split, in the order of the metrics' first rows.
+
+    Only evaluations count, which carry a signature; not the validations on some dev sentences during training.
+    """
+    return list({row.metric: row for row in run.read_results() if row.split == split and row.signature}.values())
+
+
+def newest_scores(run: Run) -> dict[str, float]:
+    """The newest value of each split and metric, under the name "SPLIT METRIC"."""
+    return {f"{row.split} {row.metric}": row.value for row in run.read_results() if row.signature}
 
 
 def align_results(runs: Sequence[Run], split: str) -> list[Aligned]:

@@ -36,6 +36,11 @@ def item_id(split: str, index: int) -> str:
     return f"{split}-{index}"
 
 
+def split_of(item: str) -> str:
+    """The split in the name of an item."""
+    return item.rpartition("-")[0]
+
+
 def manifest_rows(
     split: str, pairs: Iterable[tuple[str, str]], group: Callable[[str], str] | None = None
 ) -> Iterator[ManifestRow]:

@@ -20,7 +20,7 @@ from heedful.config import flatten
 from heedful.errors import ConfigError, HeedfulError
 from heedful.records.environment import describe_environment
 from heedful.records.files import TEMPORARY, append_line, explained, read_json_lines, to_json, write_lines
-from heedful.records.manifest import ManifestRow, read_manifest_file, write_manifest_file
+from heedful.records.manifest import ManifestRow, read_manifest_file, split_of, write_manifest_file
 from heedful.records.outputs import Output, read_outputs_file, write_outputs_file
 from heedful.records.results import Result, merge_results, read_results_file, write_results_file
 
@@ -175,6 +175,11 @@ class Run:
     def write_errors(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write errors.jsonl: one line for each item that the model got wrong (`heedful.evaluation.mistakes`)."""
         write_lines(self.folder / "errors.jsonl", map(to_json, rows))
+
+    def add_errors(self, split: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write the wrong items of a split into errors.jsonl in place of its older ones; those of other splits stay."""
+        others = [row for row in self.read_errors() if split_of(row["id"]) != split]
+        self.write_errors([*others, *rows])
 
     def read_errors(self) -> list[dict[str, Any]]:
         """The lines of errors.jsonl; none where it is missing."""

@@ -1,0 +1,134 @@
+"""`heedful evaluate`: a model's scores on a split of its data, or on files of your own."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.lines import read_lines
+from heedful.cli.table import align
+from heedful.errors import ConfigError, HeedfulError
+
+if TYPE_CHECKING:
+    from heedful.evaluation.evaluate import Evaluation
+    from heedful.recipe.recipe import Recipe
+    from heedful.recipe.score import TestSet
+    from heedful.records.run import Run
+
+MAY_CHANGE = ("data", "evaluation", "search")  # tables of the recipe that the weights do not depend on
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[key=value ...]", help="Other settings: search.beam=1")
+    ] = None,
+    split: Annotated[str, typer.Option(help="The split of the recipe's data to score: dev, test, ...")] = "test",
+    source: Annotated[Path | None, typer.Option(help="Score this text file instead, one source a line.")] = None,
+    references: Annotated[
+        list[Path] | None,
+        typer.Option("--reference", help="Its right targets, line by line; once for each set of references."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Score a model, each number with its 95 % interval, its count and its signature.
+
+    The evaluation of a split is stored with its run: outputs, results and errors, so that `heedful compare` can use it.
+    """
+    from heedful.decoding.translator import Translator
+    from heedful.recipe.load import load
+    from heedful.recipe.score import read_test_set, score_test_set
+
+    recipe = _recipe(model, overrides or [])
+    own = _own_files(source, references or [])
+    items = own or read_test_set(recipe.data, split)
+    loaded = load(model)
+    run = None if own else _run_of(model)
+    with run or nullcontext():  # taken before the work: a run that is in use is refused at once
+        typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
+        found = score_test_set(Translator(loaded.model, loaded.tokenizers, recipe.search), items, recipe)
+        if run is not None:
+            _keep(run, found, recipe, items.split)
+    if as_json:
+        _print_json(found, items.split, run)
+    else:
+        _print_table(found, run)
+
+
+def _recipe(model: Path, overrides: list[str]) -> "Recipe":
+    """The recipe that made the model, with other settings of what may change after training."""
+    from heedful.config import parse_overrides, read_toml
+    from heedful.recipe.load import bundle_folder
+    from heedful.recipe.recipe import resolve_recipe
+
+    changes = parse_overrides(overrides)
+    fixed = [table for table in changes.values if table not in MAY_CHANGE]
+    if fixed:
+        raise ConfigError(
+            f"`{fixed[0]}` cannot be changed after training.", hint=f"Here one can set {', '.join(MAY_CHANGE)}."
+        )
+    return resolve_recipe([read_toml(bundle_folder(model) / "recipe.toml"), changes]).config
+
+
+def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
+    """The lines of files named on the command line; None where none are."""
+    from heedful.recipe.score import TestSet
+
+    if source is None and not references:
+        return None
+    if source is None or not references:
+        raise ConfigError("--source and --reference belong together.", hint="Give both, or neither and a --split.")
+    sources = list(read_lines(source))
+    columns = [list(read_lines(path)) for path in references]
+    for path, column in zip(references, columns, strict=True):
+        if len(column) != len(sources):
+            raise HeedfulError(
+                f"{source} has {len(sources):,} lines, but {path} has {len(column):,}.",
+                hint="Line n of a reference file must be a right target of line n of the source file.",
+            )
+    if not sources:
+        raise HeedfulError(f"{source} is empty.", hint="There is nothing to score.")
+    return TestSet(source.name, sources, [list(targets) for targets in zip(*columns, strict=True)], None)
+
+
+def _run_of(model: Path) -> "Run | None":
+    """The run that keeps the model: the folder itself, or the one around its bundle."""
+    from heedful.records.run import Run, is_run
+
+    folder = next((folder for folder in (model, model.resolve().parent) if is_run(folder)), None)
+    return None if folder is None else Run.open(folder)
+
+
+def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None:
+    from heedful.evaluation.evaluate import Occasion, keep
+    from heedful.recipe.score import describe_search
+
+    earlier = [row for row in run.read_results() if row.signature]
+    checkpoint, update = (earlier[-1].checkpoint, earlier[-1].update) if earlier else ("model", 0)
+    decode = describe_search(recipe.search)
+    keep(run, found, Occasion(run.name, recipe.seed, split, checkpoint, decode, update, chosen=True))
+
+
+def _print_json(found: "Evaluation", split: str, run: "Run | None") -> None:
+    facts = {
+        "split": split,
+        "n": len(found.outputs),
+        "data": found.data_hash,
+        "seconds": round(found.seconds, 3),
+        "run": None if run is None else str(run.folder),
+        "scores": [score._asdict() for score in found.scores],
+    }
+    typer.echo(json.dumps(facts, ensure_ascii=False))
+
+
+def _print_table(found: "Evaluation", run: "Run | None") -> None:
+    rows = [
+        (score.metric, f"{score.value:.2f}", f"{score.low:.2f} to {score.high:.2f}", f"{score.n:,}", score.signature)
+        for score in found.scores
+    ]
+    typer.echo(align([("metric", "value", "95 % interval", "n", "signature"), *rows], right=(1, 2, 3)))
+    wrong = f"{len(found.errors):,} of {len(found.outputs):,} lines are not exactly right"
+    where = f"; they stand in {run.folder / 'errors.jsonl'}" if run is not None else ""
+    typer.echo(f"{wrong}{where}. Translating took {found.seconds:.1f} s.", err=True)
