@@ -59,8 +59,8 @@ def as_pieces(pieces: Sequence[str]) -> list[range]:
 def usual_choice(trace: Trace) -> Choice:
     """The mean of the heads of the last layer but one, or in a model of fewer than four layers of the last one.
 
-    The first is the best single rule for 6 layers [Garg 2019]. With 2 layers on the task `lexicon` the last one has an AER
-    of 0.02, the one before 0.16; `rank_choices` finds the best for a model where some gold alignments are at hand.
+    The first is the best single rule for 6 layers [Garg 2019]. With 2 layers on the task `lexicon` the last one has an
+    AER of 0.02, the one before 0.16; where some gold alignments are at hand, `rank_choices` finds a model's best.
     """
     layers = [shown.layer for shown in trace.maps if shown.kind == "decoder.cross"]
     if not layers:
