@@ -93,10 +93,10 @@ class BatchPlan:
     """Which pairs make up which batch, over endless epochs: a function of the lengths, the budget and the seed alone.
 
     A batch has rows * longest tokens, PAD and EOS counted, on the larger of its two sides: at most `max_tokens`. A pair
-    that alone has more is a batch of its own. Pairs lie in the order of their target lengths, and
-    those of one target length in the order of their source lengths, up and down in turn, so that neighbours are alike.
-    Batches are cut from this order. Every epoch shuffles the pairs of equal lengths, then the batches, so that the
-    number of batches stays the same.
+    that alone has more is a batch of its own. Pairs lie in the order of their longer side, and those with an equally
+    long one in the order of source length less target length, up and down in turn, so that neighbours are alike on both
+    sides. Batches are cut from this order. Every epoch shuffles the pairs of equal lengths, then the batches, so that
+    the number of batches stays the same.
     """
 
     def __init__(self, source_lengths: Lengths, target_lengths: Lengths, max_tokens: int, seed: int) -> None:
@@ -147,10 +147,12 @@ def _length_groups(source_lengths: Lengths, target_lengths: Lengths) -> NDArray[
 
     By tables, not by sorting, and in the smallest type: numpy sorts 16-bit numbers in linear time.
     """
-    source, target = _ranks(source_lengths), _ranks(target_lengths)
-    n_source = int(source.max()) + 1
-    source = np.where(target % 2 == 0, source, n_source - 1 - source)
-    return _ranks(target.astype(np.int64) * n_source + source)
+    longer = _ranks(np.maximum(source_lengths, target_lengths))
+    difference = source_lengths.astype(np.int64) - target_lengths
+    difference = _ranks(difference - difference.min())
+    n_differences = int(difference.max()) + 1
+    difference = np.where(longer % 2 == 0, difference, n_differences - 1 - difference)
+    return _ranks(longer.astype(np.int64) * n_differences + difference)
 
 
 def _ranks(values: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:

@@ -49,8 +49,8 @@ def check_data(
 ) -> list[Finding]:
     """Read train, dev and test to their ends and say what is wrong, errors first; an empty list is good news.
 
-    With tokenisers, lengths in tokens and unknown symbols are checked too. A split that cannot be read is a finding, not
-    an exception; a warning only, where it is the test of a named data set, which training does not need.
+    With tokenisers, lengths in tokens and unknown symbols are checked too. A split that cannot be read is a finding,
+    not an exception; a warning only, where it is the test of a named data set, which training does not need.
     """
     limits = Limits(data.max_length, max_tokens, data.allow_overlap)
     return check_splits(read_splits(readers(data), tokenizers, optional_splits(data)), limits)

@@ -1,0 +1,23 @@
+"""Pairs and tokenisers for the tests of this folder."""
+
+from heedful.data.corpus import Pair
+from heedful.data.tasks import task_pairs
+from heedful.text.config import SideConfig, TokenizerConfig
+from heedful.text.tokenizer import Tokenizers, train_tokenizers
+
+
+def pairs(count: int) -> list[Pair]:
+    """Sentences of the made-up language and their translations."""
+    return list(task_pairs("lexicon", 1, "train", count))
+
+
+def word_tokenizers(corpus: list[Pair]) -> Tokenizers:
+    """Each side with its own words."""
+    words = SideConfig(kind="words")
+    return train_tokenizers(TokenizerConfig(joint=False, source=words, target=words), corpus, seed=1)
+
+
+def sampling_tokenizers(corpus: list[Pair]) -> Tokenizers:
+    """Joint byte pairs with dropout."""
+    side = SideConfig(algorithm="bpe", vocab_size=150, sampling=0.3)
+    return train_tokenizers(TokenizerConfig(source=side), corpus, seed=1)
