@@ -4,7 +4,7 @@ B sentences, S/T source/target length, D d_model, V vocabulary, K beams, N = B *
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -23,7 +23,7 @@ class State(ABC):
     """What a decoder remembers between steps, for K consecutive rows a sentence. Never changed in place."""
 
     @abstractmethod
-    def reorder(self, rows: Int[Tensor, " N"]) -> Self:
+    def reorder(self, rows: Int[Tensor, " N"]) -> "State":
         """The state of these rows, in this order: K rows for each sentence that stays, all of that one sentence."""
 
 

@@ -3,7 +3,7 @@
 Knows no tokens as text, no loss and no search. Shapes: B sentences, S/T source/target length, D d_model, K beams, N = B * K rows.
 """
 
-from typing import NamedTuple, Self, final
+from typing import NamedTuple, final
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -158,13 +158,13 @@ class TransformerState(State):
         self.beams, self.length = beams, length
         self.written, self.read, self.memory_mask = written, read, memory_mask
 
-    def reorder(self, rows: Int[Tensor, " N"]) -> Self:
+    def reorder(self, rows: Int[Tensor, " N"]) -> "TransformerState":
         written = [None if past is None else past.reorder(rows) for past in self.written]
         sentences = rows.view(-1, self.beams)[:, 0] // self.beams
         read, memory_mask = self.read, self.memory_mask
         if len(sentences) != len(memory_mask) or not torch.equal(sentences, torch.arange(len(sentences), device=rows.device)):
             read, memory_mask = [kv.reorder(sentences) for kv in read], memory_mask.index_select(0, sentences)
-        return type(self)(self.beams, self.length, written, read, memory_mask)
+        return TransformerState(self.beams, self.length, written, read, memory_mask)
 
 
 class _Recorder(NamedTuple):
