@@ -22,9 +22,8 @@ recipe = load_recipe(recipe_file, [*overrides, "data.pairs=5000"]).config
 with tempfile.TemporaryDirectory() as folder:
     trained = heedful.train(recipe, Path(folder) / "run")
     for score in trained.finished.scores:
-        print(
-            f"{trained.finished.split} {score.metric}: {score.value:.1f} [{score.low:.1f}, {score.high:.1f}] n={score.n}"
-        )
+        interval = f"[{score.low:.1f}, {score.high:.1f}]"
+        print(f"{trained.finished.split} {score.metric}: {score.value:.1f} {interval} n={score.n}")
 
     translator = heedful.load(trained.run)
     (translation,) = translator.translate(["a b c d e"])

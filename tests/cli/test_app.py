@@ -3,9 +3,9 @@
 import errno
 import importlib
 import os
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -33,15 +33,11 @@ class TestHelp:
         assert done.stdout.splitlines()[-1] == "[]"
 
     def test_answers_at_once(self) -> None:
-        """The target is half a second on an idle machine; the best of five allows for a busy one."""
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-m", "heedful.cli.app", "--help"], capture_output=True, check=True)
-            times.append(time.perf_counter() - start)
-            if times[-1] < 0.5:
-                return
-        pytest.fail(f"`heedful --help` took {min(times):.2f} s at best")
+        """In less than half a second of work; the clock on the wall would measure what else the machine does."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "heedful.cli.app", "--help"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
     def test_lists_every_verb_with_its_line(self, heedful: Callable) -> None:
         outcome = heedful("--help")
