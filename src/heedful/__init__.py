@@ -14,7 +14,7 @@ _HOMES = {
     "train": "heedful.recipe.train",
 }
 
-__all__ = ["attend", "load", "train"]  # noqa: F822  (loaded on first use)
+__all__ = ["attend", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:

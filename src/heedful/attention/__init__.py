@@ -1,4 +1,4 @@
-"""How a query reads a memory: one `attend`, four slots (score, mask, normalise, dropout), usable without the rest of Heedful."""
+"""How a query reads a memory: one `attend` with four slots. Usable without the rest of Heedful."""
 
 from heedful.attention.core import Attended, attend, fused_attention, scaled_dot_product_attention
 from heedful.attention.masks import Mask

@@ -5,7 +5,6 @@ Knows no parameters, no heads and no layers: whatever has weights lives in a sco
 
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 

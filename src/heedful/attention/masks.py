@@ -53,7 +53,7 @@ class Mask(NamedTuple):
             raise ValueError(f"A mask of shape {list(self.visible.shape)} does not fit scores of shape {list(wanted)}.")
 
     def count_empty_rows(self) -> int:
-        """How many query rows may attend to nothing (their context is zero): expected 0, unless the data says otherwise."""
+        """How many query rows may attend to nothing; their context is zero."""
         return int((~self.visible.any(dim=-1)).sum())
 
 

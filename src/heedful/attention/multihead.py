@@ -34,9 +34,9 @@ class KeyValue(NamedTuple):
 class MultiHeadAttention(nn.Module):
     """Concat(head_1 .. head_H) W_O, head_i = Attention(x W_Q_i, memory W_K_i, memory W_V_i). [Vaswani 2017, 3.2.2]
 
-    The H projections of each kind are one matrix, split after the product: the same map. `d_k` and `d_v` are d_model / H
-    unless given. The paper has no biases. `score` and `normalise` fill the slots of `attend`; with the paper's two, the
-    fused kernel is used when nobody asks for weights and it is the quicker one.
+    The H projections of each kind are one matrix, split after the product: the same map. `d_k` and `d_v` are d_model /
+    H unless given. The paper has no biases. `score` and `normalise` fill the slots of `attend`; with the paper's two,
+    the fused kernel is used when nobody asks for weights and it is the quicker one.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def _fused_is_quicker(query: Tensor) -> bool:
-    """Torch's fused kernel wins except on a CPU in bfloat16, where its products are not in bfloat16 (benchmarks/attention.py)."""
+    """Torch's kernel wins except on a CPU in bfloat16, whose products it does not use (benchmarks/attention.py)."""
     return query.device.type != "cpu" or query.dtype != torch.bfloat16
 
 

@@ -40,7 +40,8 @@ class Softmax(Normaliser):
         if mask is None:
             return exact.softmax(dim=-1).to(scores.dtype)
         empty = ~mask.visible.any(dim=-1, keepdim=True)  # [B|1 H|1 T|1 1]
-        # An empty row is made harmless before the softmax and zeroed after it, so that no NaN is ever formed, not even in a gradient.
+        # An empty row is made harmless before the softmax and zeroed after it, so that no NaN is ever formed, not
+        # even in a gradient.
         hidden = exact.masked_fill(~mask.visible, float("-inf")).masked_fill(empty, 0.0)
         return hidden.softmax(dim=-1).masked_fill(empty, 0.0).to(scores.dtype)
 

@@ -9,7 +9,9 @@ import typer
 
 def average(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
-    last: Annotated[int, typer.Option(min=0, help="Average so many of the last validated checkpoints; 0 takes the best one.")] = 5,
+    last: Annotated[
+        int, typer.Option(min=0, help="Average so many of the last validated checkpoints; 0 takes the best one.")
+    ] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print the new scores as one JSON object.")] = False,
 ) -> None:
     """Average the last checkpoints of a run into its bundle, and score the new model.
@@ -23,4 +25,6 @@ def average(
         typer.echo(json.dumps({"split": finished.split, "scores": [score._asdict() for score in finished.scores]}))
         return
     for score in finished.scores:
-        typer.echo(f"{finished.split}\t{score.metric}\t{score.value:.2f}\t[{score.low:.2f}, {score.high:.2f}]\tn={score.n}")
+        typer.echo(
+            f"{finished.split}\t{score.metric}\t{score.value:.2f}\t[{score.low:.2f}, {score.high:.2f}]\tn={score.n}"
+        )

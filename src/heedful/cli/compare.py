@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN...", help="Run directories; the first is the baseline.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories; the first is the baseline.")],
     split: Annotated[str, typer.Option(help="The split whose stored outputs are compared.")] = "test",
     samples: Annotated[int, typer.Option(min=1, help="Random resamples of each test.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the tests.")] = 1,

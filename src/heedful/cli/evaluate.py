@@ -23,7 +23,7 @@ MAY_CHANGE = ("data", "evaluation", "search")  # tables of the recipe that the w
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
     overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[key=value ...]", help="Other settings: search.beam=1")
+        list[str] | None, typer.Argument(metavar="key=value", help="Other settings: search.beam=1")
     ] = None,
     split: Annotated[str, typer.Option(help="The split of the recipe's data to score: dev, test, ...")] = "test",
     source: Annotated[Path | None, typer.Option(help="Score this text file instead, one source a line.")] = None,

@@ -26,5 +26,7 @@ def read_lines(path: Path) -> Iterator[str]:
             try:
                 yield line.decode("utf-8")
             except UnicodeDecodeError as error:
-                typer.echo(f"warning: {path}:{number} is not UTF-8 at byte {error.start + 1}; replaced by U+FFFD", err=True)
+                typer.echo(
+                    f"warning: {path}:{number} is not UTF-8 at byte {error.start + 1}; replaced by U+FFFD", err=True
+                )
                 yield line.decode("utf-8", errors="replace")

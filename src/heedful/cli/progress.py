@@ -1,4 +1,6 @@
-"""What training shows while it runs: a live line on a terminal, plain lines every few seconds elsewhere. On standard error."""
+"""What training shows while it runs: a live line on a terminal, plain lines every few seconds elsewhere. On
+standard error.
+"""
 
 import time
 from collections.abc import Mapping
@@ -10,6 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 PLAIN_EVERY = 10.0  # seconds between plain lines
 
 _STAGES = {
+    "checking": "reading the data",
     "tokenizers": "learning the tokenizers",
     "encoding": "encoding the corpora",
     "evaluating": "translating the {split} split with the final model",
@@ -39,19 +42,23 @@ class TrainingDisplay:
         if event == "train":
             self._advance(facts)
         elif event == "validation":
-            self.console.print(_validation(facts))
+            self.console.print(_validation(facts), soft_wrap=True)
         elif event in _STAGES:
             self._close()
-            self.console.print(_STAGES[event].format(**facts))
+            self.console.print(_STAGES[event].format(**facts), soft_wrap=True)
+        elif event == "data warning":
+            self.console.print(f"warning: {facts['text']}\nhint: {facts['hint']}", soft_wrap=True)
         elif event == "prepared":
-            self.console.print(_prepared(facts))
+            self.console.print(_prepared(facts), soft_wrap=True)
         elif event == "preflight":
             padding, batches = facts["padding_share"], facts["batches_per_epoch"]
             shape = f"{facts['parameters']:,} parameters; {batches:,} batches an epoch, {padding:.1%} padding"
             self.console.print(shape)
         elif event == "ended":
             self._close()
-            self.console.print(f"training ended ({facts['reason']}) after {facts['update']:,} updates, {facts['seconds']:.0f} s")
+            self.console.print(
+                f"training ended ({facts['reason']}) after {facts['update']:,} updates, {facts['seconds']:.0f} s"
+            )
 
     def _advance(self, facts: Mapping[str, Any]) -> None:
         line = (
@@ -64,7 +71,13 @@ class TrainingDisplay:
                 self.console.print(f"{line}  {facts['seconds']:.0f} s", soft_wrap=True)
             return
         if self.live is None:
-            columns = (SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn())
+            columns = (
+                SpinnerColumn(),
+                BarColumn(),
+                TextColumn("{task.description}"),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+            )
             self.live = Progress(*columns, console=self.console)
             self.live.start()
             self.task = self.live.add_task("training", total=1.0)

@@ -38,6 +38,7 @@ def _pairs(source: Path, target: Path) -> list[tuple[str, str]]:
     sources, targets = list(read_lines(source)), list(read_lines(target))
     if len(sources) != len(targets):
         raise HeedfulError(
-            f"{source} has {len(sources):,} lines, but {target} has {len(targets):,}.", hint="Line n of both must be one pair."
+            f"{source} has {len(sources):,} lines, but {target} has {len(targets):,}.",
+            hint="Line n of both must be one pair.",
         )
     return list(zip(sources, targets, strict=True))

@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 def train(
     settings: Annotated[
         list[str],
-        typer.Argument(metavar="[RECIPE|RUN] [key=value ...]", help="A recipe file (or with --resume a run), then single keys."),
+        typer.Argument(
+            metavar="[RECIPE|RUN] [key=value ...]", help="A recipe file (or with --resume a run), then single keys."
+        ),
     ],
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of this run.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do everything short of training, and say what would happen.")] = False,
-    overfit: Annotated[int | None, typer.Option(min=1, help="Drive so many pairs to zero loss instead: a test of the set-up.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Do everything short of training, and say what would happen.")
+    ] = False,
+    overfit: Annotated[
+        int | None, typer.Option(min=1, help="Drive so many pairs to zero loss instead: a test of the set-up.")
+    ] = None,
     max_minutes: Annotated[float | None, typer.Option(min=0, help="Stop training after so many minutes.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the final scores as one JSON object.")] = False,
 ) -> None:
@@ -38,6 +44,7 @@ def train(
 def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tuple[Recipe, Path]":
     """The recipe that the command line comes to, and its run directory."""
     from heedful.recipe.recipe import load_recipe
+    from heedful.recipe.train import run_folder
 
     named = [] if "=" in settings[0] else settings[:1]
     overrides = settings[len(named) :]
@@ -51,8 +58,7 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
         assert path is not None
         return load_recipe(stored, overrides).config, path
     recipe = load_recipe(path, overrides).config
-    stem = path.stem if path is not None else recipe.preset or "run"
-    return recipe, Path(recipe.run) if recipe.run else Path("runs") / stem
+    return recipe, run_folder(recipe, path)
 
 
 def _train(recipe: "Recipe", folder: Path, resume: bool, as_json: bool) -> None:

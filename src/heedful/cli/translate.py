@@ -20,16 +20,24 @@ CHUNK = 1000  # lines that are read, sorted by length and translated together
 def translate(
     model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
     file: Annotated[Path, typer.Argument(help="A text file; - is standard input.")] = Path("-"),
-    output: Annotated[Path | None, typer.Option(help="Write here, whole or not at all, instead of standard output.")] = None,
-    n_best: Annotated[int, typer.Option(min=1, help="Print so many outputs a line: number, rank, score, text, by tabs.")] = 1,
+    output: Annotated[
+        Path | None, typer.Option(help="Write here, whole or not at all, instead of standard output.")
+    ] = None,
+    n_best: Annotated[
+        int, typer.Option(min=1, help="Print so many outputs a line: number, rank, score, text, by tabs.")
+    ] = 1,
     prefix: Annotated[str | None, typer.Option(help="Every output must begin with this.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beams; 1 is greedy.")] = None,
     length_penalty: Annotated[float | None, typer.Option(min=0, help="Alpha of the length penalty.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Sample at this temperature instead of searching.")] = None,
     top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k most probable tokens.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Sample among the fewest tokens with this much probability.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Sample among the fewest tokens with this much probability.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of sampling.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")
+    ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
     from heedful.config import Layer, resolve
@@ -76,8 +84,18 @@ def translate(
 
 def _rendered(number: int, source: str, found: "Translation", n_best: int, as_json: bool) -> Iterator[str]:
     if as_json:
-        best = [{"text": c.text, "score": c.score, "log_p": c.log_p, "tokens": [list(t) for t in c.tokens]} for c in found.n_best]
-        facts = {"line": number, "source": source, "text": found.text, "score": found.score, "warnings": found.warnings, "n_best": best}
+        best = [
+            {"text": c.text, "score": c.score, "log_p": c.log_p, "tokens": [list(t) for t in c.tokens]}
+            for c in found.n_best
+        ]
+        facts = {
+            "line": number,
+            "source": source,
+            "text": found.text,
+            "score": found.score,
+            "warnings": found.warnings,
+            "n_best": best,
+        }
         yield json.dumps(facts, ensure_ascii=False)
     elif n_best == 1:
         yield found.text

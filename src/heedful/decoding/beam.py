@@ -1,8 +1,8 @@
 """Batched beam search that knows no model: a step, a state that can be reordered, and nothing else.
 
-A sentence has K beams. Each step keeps the best continuations; one that ends takes its beam with it, so K hypotheses are
-found in all, and one beam is greedy search. A sentence leaves the batch when its beams are used up, or as soon as no open
-beam can still beat the hypotheses that were asked for.
+A sentence has K beams. Each step keeps the best continuations; one that ends takes its beam with it, so K hypotheses
+are found in all, and one beam is greedy search. A sentence leaves the batch when its beams are used up, or as soon as
+no open beam can still beat the hypotheses that were asked for.
 """
 
 from collections.abc import Sequence

@@ -13,11 +13,17 @@ class SearchConfig(Config):
     """How outputs are found. `beam = 1` is greedy search; `temperature` switches to sampling."""
 
     beam: Count = 5
-    length_penalty: Annotated[float, Field(ge=0)] = Field(0.6, description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha")
+    length_penalty: Annotated[float, Field(ge=0)] = Field(
+        0.6, description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha"
+    )
     max_extra: Count = Field(50, description="an output has at most source length + max_extra tokens (the paper: 50)")
     max_tokens: Count = Field(4096, description="padded source tokens times beam in a batch")
-    max_source: Count = Field(1024, description="longer inputs are split at sentence ends, else at this many tokens, with a warning")
+    max_source: Count = Field(
+        1024, description="longer inputs are split at sentence ends, else at this many tokens, with a warning"
+    )
     temperature: Annotated[float, Field(gt=0)] | None = Field(None, description="given: sample instead of searching")
     top_k: Count | None = Field(None, description="sampling: only the k most probable tokens")
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="sampling: only the smallest set with this much probability")
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="sampling: only the smallest set with this much probability"
+    )
     seed: int = Field(1, description="sampling")

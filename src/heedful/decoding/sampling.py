@@ -35,7 +35,9 @@ def sample(
         logits, state = step(state, tokens)
         log_p = never_emitted(logits.float().log_softmax(dim=-1), PAD, BOS)
         log_p = force(log_p, forced_ids([requests[i] for i in open_requests], position, EOS))
-        draws = torch.tensor([float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in open_requests])
+        draws = torch.tensor(
+            [float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in open_requests]
+        )
         chosen = draw(truncated(log_p / temperature, top_k, top_p), draws)
         values = log_p.gather(1, chosen[:, None])[:, 0].tolist()
         for request, token, value in zip(open_requests, chosen.tolist(), values, strict=True):

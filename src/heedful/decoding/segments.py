@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from heedful.text.tokenizer import Tokenizer
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")  # noqa: RUF001  (full-width signs are meant)
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 
 class Segment(NamedTuple):

@@ -41,7 +41,8 @@ class Translator:
     ) -> list[Translation]:
         """Outputs for lines of text, each with its `n_best` best candidates (or, when sampling, that many samples).
 
-        `prefixes`, one a line, are texts with which the outputs must begin. Raises ValueError if n_best exceeds the beam.
+        `prefixes`, one a line, are texts with which the outputs must begin. Raises ValueError if n_best exceeds the
+        beam.
         """
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"`prefixes` must have one entry a line ({len(lines)}), but has {len(prefixes)}.")

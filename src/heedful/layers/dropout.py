@@ -11,10 +11,12 @@ LEVELS = 1 << 16  # a 16-bit random number decides each element
 
 @final
 class Dropout(nn.Module):
-    """Zeroes each element with probability p while training, and scales the others so that the mean stays. [Srivastava 2014]
+    """Zeroes each element with probability p while training, and scales the others so that the mean stays.
+    [Srivastava 2014]
 
-    On a CPU one 64-bit random number decides four elements, which is about four times quicker than a draw each (torch's);
-    p is then rounded to a multiple of 2^-16, and the scale is that of the rounded p. Elsewhere torch's own kernel is used.
+    On a CPU one 64-bit random number decides four elements, which is about four times quicker than a draw each
+    (torch's); p is then rounded to a multiple of 2^-16, and the scale is that of the rounded p. Elsewhere torch's own
+    kernel is used.
     """
 
     def __init__(self, p: float) -> None:

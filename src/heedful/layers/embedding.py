@@ -11,8 +11,8 @@ from torch import Tensor, nn
 class Embedding(nn.Module):
     """Rows of E [V D], multiplied by sqrt(d_model) if `scaled`. [Vaswani 2017, 3.4]
 
-    Rows start as normal with variance 1 / d_model, so that a scaled embedding starts at unit variance, like the positions.
-    The same matrix, transposed, gives the logits h E^T where it is tied to the output.
+    Rows start as normal with variance 1 / d_model, so that a scaled embedding starts at unit variance, like the
+    positions. The same matrix, transposed, gives the logits h E^T where it is tied to the output.
     """
 
     def __init__(self, n_symbols: int, d_model: int, *, scaled: bool) -> None:

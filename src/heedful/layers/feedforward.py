@@ -10,7 +10,7 @@ from heedful.layers.dropout import Dropout
 
 @final
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. [Vaswani 2017, 3.3, Eq. 2]; "gelu" in the place of max(0, .) is a later variant."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. [Vaswani 2017, 3.3, Eq. 2] "gelu" takes the place of max(0, .)."""
 
     def __init__(self, d_model: int, d_ff: int, activation: Literal["relu", "gelu"], dropout: float) -> None:
         super().__init__()

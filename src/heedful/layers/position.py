@@ -50,7 +50,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """A trained row for each position below `max_positions`; beyond it there is none. [Vaswani 2017, 3.5 and Table 3, row E]"""
+    """A trained row for each position below `max_positions`, and none beyond. [Vaswani 2017, Table 3, row E]"""
 
     def __init__(self, d_model: int, max_positions: int) -> None:
         super().__init__()

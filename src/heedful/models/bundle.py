@@ -70,17 +70,27 @@ def save_bundle(folder: Path, bundle: Bundle, card: str) -> None:
 def load_bundle(folder: Path) -> Bundle:
     """Read a bundle. Raises HeedfulError that says what is missing, damaged, or of another version."""
     if not is_bundle(folder):
-        what = "is no bundle: it has no bundle.toml" if folder.is_dir() else "does not exist" if not folder.exists() else "is a file"
+        what = (
+            "is no bundle: it has no bundle.toml"
+            if folder.is_dir()
+            else "does not exist"
+            if not folder.exists()
+            else "is a file"
+        )
         hint = "Name the `model` folder of a finished run, or the run directory itself."
         raise HeedfulError(f"{folder} {what}.", hint=hint)
     facts = read_toml(folder / "bundle.toml").values
     if facts.get("format") != FORMAT:
         hint = f"It was written by heedful {facts.get('heedful', 'unknown')}; this is {heedful.__version__}."
-        raise HeedfulError(f"{folder} has bundle format {facts.get('format')}, but this version reads {FORMAT}.", hint=hint)
+        raise HeedfulError(
+            f"{folder} has bundle format {facts.get('format')}, but this version reads {FORMAT}.", hint=hint
+        )
     recipe = read_toml(folder / "recipe.toml")
     tokenizers = load_tokenizers(folder)
     if _facts(tokenizers)["tokenizers"] != facts.get("tokenizers"):
-        raise HeedfulError(f"The tokenizer files in {folder} are not those of this model.", hint="Copy the bundle again.")
+        raise HeedfulError(
+            f"The tokenizer files in {folder} are not those of this model.", hint="Copy the bundle again."
+        )
     config: ModelConfig = resolve(ModelConfig, [Layer(recipe.origin, recipe.values.get("model", {}))]).config
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     load_weights(model, read_tensors(folder / FILE), folder / FILE)

@@ -24,14 +24,20 @@ class ModelConfig(Config):
     d_ff: Count = Field(2048, description="inner width of the feed-forward sublayer")
     n_encoder_layers: Count = 6
     n_decoder_layers: Count = 6
-    norm: Literal["post", "pre"] = Field(description="post: LN(x + f(x)), the paper's; pre: x + f(LN(x)), with a final norm")
+    norm: Literal["post", "pre"] = Field(
+        description="post: LN(x + f(x)), the paper's; pre: x + f(LN(x)), with a final norm"
+    )
     activation: Literal["relu", "gelu"] = Field(description="of the feed-forward sublayer; the paper's is relu")
     norm_epsilon: Annotated[float, Field(gt=0)] = 1e-5
     attention_bias: bool = Field(False, description="biases in the attention projections; the paper has none")
-    positions: Literal["sinusoidal", "t2t", "learned"] = Field("sinusoidal", description="sinusoidal: interleaved as in the paper; t2t: [sin | cos]")
+    positions: Literal["sinusoidal", "t2t", "learned"] = Field(
+        "sinusoidal", description="sinusoidal: interleaved as in the paper; t2t: [sin | cos]"
+    )
     max_positions: Count = Field(1024, description="learned positions: the longest sequence")
     scale_embedding: bool = Field(True, description="multiply embeddings by sqrt(d_model)")
-    tie: Literal["none", "decoder", "all"] = Field("all", description="all: source, target and output share one matrix; decoder: target and output do")
+    tie: Literal["none", "decoder", "all"] = Field(
+        "all", description="all: source, target and output share one matrix; decoder: target and output do"
+    )
     dropout: Probability = Field(0.1, description="on each sublayer's output, and on embedding + position")
     attention_dropout: Probability = Field(0.0, description="on attention weights; the paper has none")
     ffn_dropout: Probability = Field(0.0, description="inside the feed-forward sublayer; the paper has none")

@@ -31,13 +31,13 @@ class Seq2Seq(nn.Module, ABC):
     """An encoder, a decoder, and one law: `decode(memory, y)[:, t]` equals the t-th `step`."""
 
     @abstractmethod
-    def encode(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Memory:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
         """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
 
     @abstractmethod
-    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None) -> Float[Tensor, "B T D"]:
+    def decode(
+        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
+    ) -> Float[Tensor, "B T D"]:
         """All positions at once, each seeing only itself and those before it (teacher forcing)."""
 
     @abstractmethod

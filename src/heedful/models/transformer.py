@@ -1,6 +1,7 @@
 """The Transformer, Figure 1 of the paper from top to bottom. [Vaswani 2017, section 3]
 
-Knows no tokens as text, no loss and no search. Shapes: B sentences, S/T source/target length, D d_model, K beams, N = B * K rows.
+Knows no tokens as text, no loss and no search. Shapes: B sentences, S/T source/target length, D d_model, K beams, N =
+B * K rows.
 """
 
 from typing import NamedTuple, final
@@ -32,7 +33,9 @@ class Transformer(Seq2Seq):
             )
         self.embed_target = Embedding(target_size, config.d_model, scaled=config.scale_embedding)
         self.embed_source = (
-            self.embed_target if config.tie == "all" else Embedding(source_size, config.d_model, scaled=config.scale_embedding)
+            self.embed_target
+            if config.tie == "all"
+            else Embedding(source_size, config.d_model, scaled=config.scale_embedding)
         )
         self.output = (
             self.embed_target if config.tie != "none" else Embedding(target_size, config.d_model, scaled=False)
@@ -51,7 +54,9 @@ class Transformer(Seq2Seq):
             x = layer(x, mask, _Recorder(f"encoder.{number}", maps))
         return Memory(self.encoder_norm(x), src_mask)
 
-    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None) -> Float[Tensor, "B T D"]:
+    def decode(
+        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
+    ) -> Float[Tensor, "B T D"]:
         length = tgt_in.shape[1]
         x = self.dropout(self.embed_target(tgt_in) + self.target_positions(length))
         causal = Mask.causal(length, length, offset=0, device=tgt_in.device)
@@ -162,7 +167,9 @@ class TransformerState(State):
         written = [None if past is None else past.reorder(rows) for past in self.written]
         sentences = rows.view(-1, self.beams)[:, 0] // self.beams
         read, memory_mask = self.read, self.memory_mask
-        if len(sentences) != len(memory_mask) or not torch.equal(sentences, torch.arange(len(sentences), device=rows.device)):
+        if len(sentences) != len(memory_mask) or not torch.equal(
+            sentences, torch.arange(len(sentences), device=rows.device)
+        ):
             read, memory_mask = [kv.reorder(sentences) for kv in read], memory_mask.index_select(0, sentences)
         return TransformerState(self.beams, self.length, written, read, memory_mask)
 

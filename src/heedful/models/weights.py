@@ -54,7 +54,9 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) 
     own = dict(model.named_parameters())
     for name in sorted(own.keys() ^ tensors.keys()):
         what = "lacks" if name in own else "has, unlike the model,"
-        raise HeedfulError(f"{origin} {what} `{name}`.", hint="The weights and the configuration are of different models.")
+        raise HeedfulError(
+            f"{origin} {what} `{name}`.", hint="The weights and the configuration are of different models."
+        )
     with torch.no_grad():
         for name, parameter in own.items():
             if parameter.shape != tensors[name].shape:
@@ -73,7 +75,9 @@ def average(files: Sequence[Path]) -> dict[str, Tensor]:
     for file in files[1:]:
         tensors = read_tensors(file)
         if tensors.keys() != total.keys():
-            raise HeedfulError(f"{file} and {files[0]} hold different weights.", hint="Average checkpoints of one run only.")
+            raise HeedfulError(
+                f"{file} and {files[0]} hold different weights.", hint="Average checkpoints of one run only."
+            )
         for name, tensor in tensors.items():
             total[name] += tensor
     return {name: (tensor / len(files)).float() for name, tensor in total.items()}

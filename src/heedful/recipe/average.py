@@ -23,7 +23,9 @@ def average_run(folder: Path, last: int) -> Finished:
         there = len(checkpoints.validated())
         if there < max(last, 1):
             hint = "training.keep_last decides how many are kept."
-            raise HeedfulError(f"The run {folder} has {there} validated checkpoints, but {max(last, 1)} were asked for.", hint=hint)
+            raise HeedfulError(
+                f"The run {folder} has {there} validated checkpoints, but {max(last, 1)} were asked for.", hint=hint
+            )
         training = recipe.training.model_copy(update={"average_last": last})
         tokenizers = load_tokenizers(run.data)
         model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))

@@ -58,5 +58,3 @@ def settings(name: str, overrides: Sequence[str] = ()) -> list[Setting]:
 def compare_named(left: str, right: str) -> list[Difference]:
     """The keys in which two recipes or presets differ."""
     return differences(resolve_named(left).config, resolve_named(right).config)
-
-

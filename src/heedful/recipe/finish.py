@@ -1,4 +1,5 @@
-"""From the last checkpoint to the evidence: choose the weights, write the bundle, score it, and complete the four records.
+"""From the last checkpoint to the evidence: choose the weights, write the bundle, score it, and complete the four
+records.
 
 Knows no training and no command line.
 """
@@ -44,7 +45,9 @@ class Chosen(NamedTuple):
 def finish(
     recipe: Recipe, run: Run, model: Seq2Seq, tokenizers: Tokenizers, checkpoints: CheckpointFolder, report: Report
 ) -> Finished:
-    """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and outputs."""
+    """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and
+    outputs.
+    """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
     save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe)), model_card(recipe, model, chosen))
@@ -118,5 +121,5 @@ def model_card(recipe: Recipe, model: Seq2Seq, chosen: Chosen) -> str:
         "Search": describe_search(recipe.search),
     }
     lines = [f"- {name}: {value}" for name, value in facts.items()]
-    use = ["", "Use it with:", "", '    import heedful', '    heedful.load("model").translate(["..."])', ""]
+    use = ["", "Use it with:", "", "    import heedful", '    heedful.load("model").translate(["..."])', ""]
     return "\n".join(["# A Heedful model", "", *lines, *use])

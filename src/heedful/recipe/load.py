@@ -19,9 +19,12 @@ def bundle_folder(path: Path) -> Path:
         return path / "model"
     if (path / "config.resolved.toml").is_file():
         raise HeedfulError(
-            f"The run {path} has no model yet.", hint=f"Finish it with: heedful train --resume {path}, or `heedful average {path}`."
+            f"The run {path} has no model yet.",
+            hint=f"Finish it with: heedful train --resume {path}, or `heedful average {path}`.",
         )
-    raise HeedfulError(f"{path} is neither a bundle nor a run directory.", hint="A bundle holds bundle.toml and model.safetensors.")
+    raise HeedfulError(
+        f"{path} is neither a bundle nor a run directory.", hint="A bundle holds bundle.toml and model.safetensors."
+    )
 
 
 def load(path: str | Path) -> Translator:

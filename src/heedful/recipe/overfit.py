@@ -31,7 +31,9 @@ class Overfit(NamedTuple):
 
 
 def overfit(recipe: Recipe, k: int, report: Report) -> Overfit:
-    """Train on the first k pairs without dropout and smoothing. Raises CheckFailed, with what to look at, if the loss stays above zero."""
+    """Train on the first k pairs without dropout and smoothing. Raises CheckFailed, with what to look at, if the
+    loss stays above zero.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         recipe = _without_noise(recipe)
         prepared = prepare(recipe, Path(scratch) / "data", report)
@@ -45,7 +47,7 @@ def overfit(recipe: Recipe, k: int, report: Report) -> Overfit:
         raise CheckFailed(
             f"{result.pairs} pairs still have a loss of {loss:.3f} nats a token after {UPDATES} updates; "
             f"{len(result.still)} parameters never moved.",
-            hint="Look, in this order, at: the targets, the direction of masks, normalisation, the learning rate, frozen parts. "
+            hint="Look, in this order, at: targets, direction of masks, normalisation, learning rate, frozen parts. "
             "More data is no remedy.",
         )
     return result

@@ -33,7 +33,9 @@ class Preflight(NamedTuple):
 
 
 def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPlan, folder: Path) -> Preflight:
-    """Look before training. Raises ConfigError for too little disk or too long sequences, HeedfulError for a loss that is not finite."""
+    """Look before training. Raises ConfigError for too little disk or too long sequences, HeedfulError for a loss
+    that is not finite.
+    """
     parameters = count_parameters(model)
     kept = recipe.training.keep_last + 3  # best, last, the one being written
     disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle
@@ -49,7 +51,9 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPla
         loss = compute_loss(model.eval(), batch, recipe.training)
     nll = float(loss.nll) / loss.count
     if not math.isfinite(nll):
-        raise HeedfulError(f"The loss before training is {nll}.", hint="Try training.precision = \"float32\"; then report this.")
+        raise HeedfulError(
+            f"The loss before training is {nll}.", hint='Try training.precision = "float32"; then report this.'
+        )
     shapes = {name: list(tensor.shape) for name, tensor in zip(Batch._fields[:4], batch[:4], strict=True)}
     memory = parameters * FLOAT * 4 + _activation_bytes(recipe, batch)
     share = plan.padding_share(0)
@@ -59,7 +63,9 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPla
 def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
     """The batch with the most padded tokens: if this one fits, all do."""
     longest = np.maximum(prepared.train.source_lengths, prepared.train.target_lengths) + 1
-    return load_batch(prepared.train, max(plan.epoch(0), key=lambda numbers: len(numbers) * int(longest[numbers].max())))
+    return load_batch(
+        prepared.train, max(plan.epoch(0), key=lambda numbers: len(numbers) * int(longest[numbers].max()))
+    )
 
 
 def _check_positions(recipe: Recipe, batch: Batch) -> None:
@@ -67,14 +73,15 @@ def _check_positions(recipe: Recipe, batch: Batch) -> None:
     if recipe.model.positions == "learned" and longest > recipe.model.max_positions:
         raise ConfigError(
             f"The longest training pair has {longest} tokens, but model.max_positions is {recipe.model.max_positions}.",
-            hint=f"Set model.max_positions to at least {longest}, or data.max_length to at most {recipe.model.max_positions - 1}.",
+            hint=f"Set model.max_positions to at least {longest}, or lower data.max_length.",
         )
 
 
 def _activation_bytes(recipe: Recipe, batch: Batch) -> int:
     """What the backward pass needs of the largest batch: a count of the tensors that each sublayer keeps.
 
-    About 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a head (two attentions in a decoder).
+    About 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a head (two attentions in a
+    decoder).
     """
     model = recipe.model
     rows, longest_source = batch.src.shape

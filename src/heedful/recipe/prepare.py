@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from heedful.data.catalogue import load_split
+from heedful.data.check import check_data
 from heedful.data.store import PairStore, build_store, open_store
-from heedful.errors import HeedfulError
+from heedful.errors import CheckFailed, HeedfulError
 from heedful.recipe.recipe import Recipe
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
 
@@ -35,10 +36,11 @@ class Prepared(NamedTuple):
 def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
     """Train the tokenisers and encode the corpora into `folder`, or open what is there already, complete.
 
-    Raises HeedfulError for a corpus that cannot be read, and ConfigError where dev or test pairs stand in the training
+    Raises HeedfulError for a corpus that cannot be read, and CheckFailed where dev or test pairs stand in the training
     data, before any work is done.
     """
     if not (folder / DONE).exists():
+        _check(recipe, report)
         shutil.rmtree(folder, ignore_errors=True)  # what an interrupted preparation left; it is made from the corpus
         folder.mkdir(parents=True)
         _prepare(recipe, folder, report)
@@ -46,6 +48,18 @@ def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
     prepared = Prepared(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
     report("prepared", _facts(prepared))
     return prepared
+
+
+def _check(recipe: Recipe, report: Report) -> None:
+    """Read all splits to their ends before anything is made of them."""
+    report("checking", {})
+    for finding in check_data(recipe.data, max_tokens=recipe.training.max_tokens):
+        what = f"{finding.place}: {finding.text}"
+        if finding.kind == "unreadable" and finding.severity == "error":
+            raise HeedfulError(finding.text, hint=finding.hint or None)
+        if finding.severity == "error":
+            raise CheckFailed(what, hint=finding.hint)
+        report("data warning", {"text": what, "hint": finding.hint})
 
 
 def _prepare(recipe: Recipe, folder: Path, report: Report) -> None:

@@ -39,7 +39,9 @@ class Recipe(Config):
 
 
 def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
-    """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths stay relative to the caller."""
+    """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths stay relative
+    to the caller.
+    """
     layers = [read_toml(path)] if path is not None else []
     layers.append(parse_overrides(overrides))
     return resolve_recipe(layers)

@@ -1,4 +1,5 @@
-"""Evaluating a model on a split of its recipe's data: one way for validations, for the end of a run, and for `heedful evaluate`.
+"""Evaluating a model on a split of its recipe's data: one way for validations, for the end of a run, and for `heedful
+evaluate`.
 
 Knows no command line.
 """
@@ -17,7 +18,9 @@ SEARCH_KEYS = ("beam", "length_penalty", "max_extra", "temperature", "top_k", "t
 
 
 class TestSet(NamedTuple):
-    """The items of one split: sources, all right targets of each, and the published protocol's references if it has its own."""
+    """The items of one split: sources, all right targets of each, and the published protocol's references if it
+    has its own.
+    """
 
     split: str
     sources: list[str]
@@ -55,5 +58,7 @@ def describe_search(search: SearchConfig) -> str:
     """How outputs were found, in one word for signatures; sampling keys only when sampling."""
     settings = {key: getattr(search, key) for key in SEARCH_KEYS}
     if search.temperature is None:
-        settings = {key: value for key, value in settings.items() if key not in ("temperature", "top_k", "top_p", "seed")}
+        settings = {
+            key: value for key, value in settings.items() if key not in ("temperature", "top_k", "top_p", "seed")
+        }
     return describe_settings(settings)

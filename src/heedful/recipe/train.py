@@ -17,7 +17,7 @@ from heedful.models.interface import Seq2Seq
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.preflight import Preflight, preflight
 from heedful.recipe.prepare import Prepared, Report, prepare
-from heedful.recipe.recipe import Recipe
+from heedful.recipe.recipe import Recipe, load_recipe
 from heedful.recipe.score import TestSet, read_test_set, score_test_set
 from heedful.records.run import Run
 from heedful.seeds import seed_of
@@ -41,17 +41,32 @@ class Trained(NamedTuple):
 
 
 def train(
-    recipe: Recipe, folder: Path | str, *, resume: bool = False, command: Sequence[str] = (), report: Report = silent
+    recipe: Recipe | Path | str,
+    folder: Path | str | None = None,
+    *,
+    resume: bool = False,
+    command: Sequence[str] = (),
+    report: Report = silent,
 ) -> Trained:
-    """Train as the recipe says, into the run directory `folder`; with `resume`, go on from its last checkpoint.
+    """Train as a recipe (or the file of one) says; with `resume`, go on from the run's last checkpoint.
+
+    The run directory is `folder`, or else the recipe's `run`, or else `runs/` and the name of the file or preset.
 
     Raises ConfigError before any work if the directory holds a run and `resume` is false, or one with another recipe;
     Interrupted, with a checkpoint written, on Ctrl-C.
     """
-    folder = Path(folder)
+    path = None if isinstance(recipe, Recipe) else Path(recipe)
+    recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
+    folder = run_folder(recipe, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
     with Run.create(folder, to_toml(recipe), command, CHANGEABLE) as run:
         return _train(recipe, run, report)
+
+
+def run_folder(recipe: Recipe, path: Path | None) -> Path:
+    """Where a run is kept if nobody says: the recipe's `run`, else `runs/` and the name of its file or preset."""
+    name = path.stem if path is not None else recipe.preset or "run"
+    return Path(recipe.run) if recipe.run else Path("runs") / name
 
 
 def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
@@ -96,7 +111,9 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
             outcome = trainer.run(_batches(recipe, prepared, plan), _validator(recipe, prepared), stop_requested)
     except Diverged as error:
         lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
-        raise type(error)(f"{error.message} Its batch: training pairs {_short(lines)}.", lines, hint=error.hint or "") from None
+        raise type(error)(
+            f"{error.message} Its batch: training pairs {_short(lines)}.", lines, hint=error.hint or ""
+        ) from None
     except Interrupted as error:
         raise Interrupted(error.message, hint=f"Go on with: heedful train --resume {run.folder}") from None
     log("ended", {"reason": outcome.reason, **_progress_facts(outcome)})
@@ -105,7 +122,9 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
 
 def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[int], Batch]:
     def batch_at(index: int) -> Batch:
-        return load_batch(prepared.train, plan.batch(index), prepared.tokenizers, seed_of(recipe.seed, "cut", index) >> 40)
+        return load_batch(
+            prepared.train, plan.batch(index), prepared.tokenizers, seed_of(recipe.seed, "cut", index) >> 40
+        )
 
     return batch_at
 

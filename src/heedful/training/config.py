@@ -15,7 +15,8 @@ class TrainingConfig(Config):
 
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     smoothing_over: Literal["all", "others", "non_pad"] = Field(
-        "all", description="who shares the smoothed mass: all V classes (torch), the V-1 others (t2t), the V-2 others without padding"
+        "all",
+        description="who shares the smoothed mass: all V classes (torch), the V-1 others (t2t), these without padding",
     )
     max_tokens: Count = Field(4096, description="padded source or target tokens of a batch, whichever is larger")
     accumulate: Count = Field(1, description="batches to one update")
@@ -23,19 +24,28 @@ class TrainingConfig(Config):
     optimizer_epsilon: Positive = 1e-9
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="decoupled (AdamW); 0 is Adam")
     schedule: Literal["noam", "inverse_sqrt", "linear"] = Field(
-        "noam", description="noam: Eq. 3 of the paper; inverse_sqrt: peak lr, then 1/sqrt; linear: peak lr, then straight to 0 at the end"
+        "noam",
+        description="noam: Eq. 3 of the paper; inverse_sqrt: a peak, then 1/sqrt; linear: a peak, then straight to 0",
     )
-    learning_rate: Positive = Field(1.0, description="noam: the factor before Eq. 3 (the paper's is 1); else the peak learning rate")
+    learning_rate: Positive = Field(
+        1.0, description="noam: the factor before Eq. 3 (the paper's is 1); else the peak learning rate"
+    )
     warmup_steps: Count = Field(4000, description="updates until the peak")
     max_updates: Count = 100_000
-    max_minutes: Positive | None = Field(None, description="stop after so many minutes of training, over all resumptions")
+    max_minutes: Positive | None = Field(
+        None, description="stop after so many minutes of training, over all resumptions"
+    )
     clip_norm: Positive | None = Field(None, description="largest L2 norm of the gradient")
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="bfloat16: matrix products in bf16, weights and sums in float32")
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32", description="bfloat16: matrix products in bf16, weights and sums in float32"
+    )
     validate_every: Count = Field(1000, description="updates between validations")
     patience: Count | None = Field(None, description="stop after so many validations without a better one")
     select: str = Field("loss", description="what chooses the best checkpoint: loss, or the name of a metric")
     keep_last: Count = Field(5, description="checkpoints kept beside best and last, for averaging")
-    average_last: Annotated[int, Field(ge=0)] = Field(0, description="the bundle is the mean of so many last checkpoints; 0: the best one")
+    average_last: Annotated[int, Field(ge=0)] = Field(
+        0, description="the bundle is the mean of so many last checkpoints; 0: the best one"
+    )
     log_every: Count = Field(50, description="updates between log lines")
     threads: Count | None = Field(None, description="CPU threads; left out: torch's choice")
 
@@ -45,6 +55,6 @@ class TrainingConfig(Config):
             raise ValueError(f"average_last ({self.average_last}) cannot exceed keep_last ({self.keep_last})")
         if self.warmup_steps > self.max_updates:
             raise ValueError(
-                f"warmup_steps ({self.warmup_steps}) exceeds max_updates ({self.max_updates}), so the peak learning rate is never reached"
+                f"warmup_steps ({self.warmup_steps}) exceeds max_updates ({self.max_updates}): no peak is reached"
             )
         return self

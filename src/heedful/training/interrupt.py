@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signal() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether a stop was asked for. The former handlers come back at the end, or at the first signal.
+    """A function that tells whether a stop was asked for. After the first signal the former handlers are back.
 
     Outside the main thread, where Python allows no handlers, nothing is caught and the answer stays False.
     """

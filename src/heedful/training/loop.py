@@ -1,7 +1,7 @@
 """The training loop: batches in, checkpoints and log events out.
 
-Knows no text, no metric and no corpus: it asks `batch_at` for the n-th batch and `validate` for a score. Batch number and
-randomness are functions of (seed, update), so a run that was killed anywhere goes on as if it had not been.
+Knows no text, no metric and no corpus: it asks `batch_at` for the n-th batch and `validate` for a score. Batch number
+and randomness are functions of (seed, update), so a run that was killed anywhere goes on as if it had not been.
 """
 
 import math
@@ -82,9 +82,9 @@ class Trainer:
             started = time.perf_counter()
             update = progress.update + 1
             self._update(update, batch_at, window)
-            progress = replace(
-                progress, update=update, seconds=progress.seconds + time.perf_counter() - started, validated=False
-            )
+            spent = time.perf_counter() - started
+            window.seconds += spent
+            progress = replace(progress, update=update, seconds=progress.seconds + spent, validated=False)
             if update % self.config.log_every == 0:
                 self._log_window(progress, window)
                 window = _Window()
@@ -104,21 +104,20 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        losses: list[Loss] = []
+        total = Sums()
         indices: list[int] = []
         for part in range(self.config.accumulate):
             batch = batch_at((update - 1) * self.config.accumulate + part)
             torch.manual_seed(seed_of(self.seed, update, part))
             loss = compute_loss(self.model, batch, self.config)
             loss.smoothed.backward()
-            losses.append(loss)
+            total = total.plus(loss)
             indices += batch.indices
-        count = sum(loss.count for loss in losses)
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        torch._foreach_mul_(gradients, 1 / count)
+        torch._foreach_mul_(gradients, 1 / total.count)
         norm = self._clip(gradients)
-        window.add(losses, norm, rate)
-        self._check(update, losses, count, norm, indices)
+        window.add(total, norm, rate)
+        self._check(update, total, norm, indices)
         self.optimizer.step()
 
     def _clip(self, gradients: list[Tensor]) -> float:
@@ -127,15 +126,15 @@ class Trainer:
             torch._foreach_mul_(gradients, float((self.config.clip_norm / (norm + 1e-6)).clamp(max=1.0)))
         return float(norm)
 
-    def _check(self, update: int, losses: list[Loss], count: int, norm: float, indices: list[int]) -> None:
-        nll = float(sum(float(loss.nll) for loss in losses)) / count
+    def _check(self, update: int, total: "Sums", norm: float, indices: list[int]) -> None:
+        nll = total.nll / total.count
         if not (math.isfinite(nll) and math.isfinite(norm)):
             what = f"the loss is {nll:g}, the gradient's norm {norm:g}"
         elif update > self.config.warmup_steps and nll > 2 * math.log(len(self.model.output_weight())):
             what = f"the loss is {nll:.1f} nats a token, twice that of guessing blindly"
         else:
             return
-        hint = "Halve training.learning_rate, lengthen training.warmup_steps, set training.clip_norm = 1.0, or use float32."
+        hint = "Halve training.learning_rate, lengthen training.warmup_steps, or set training.clip_norm = 1.0."
         raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=hint)
 
     def _validate(self, progress: Progress, validate: Callable[[Seq2Seq], Validation]) -> Progress:
@@ -170,29 +169,39 @@ class Trainer:
         return None
 
 
+class Sums(NamedTuple):
+    """Losses added up, in nats, over `count` tokens."""
+
+    smoothed: float = 0.0
+    nll: float = 0.0
+    count: int = 0
+
+    def plus(self, loss: Loss) -> "Sums":
+        """These sums and one more batch."""
+        return Sums(self.smoothed + loss.smoothed.item(), self.nll + loss.nll.item(), self.count + loss.count)
+
+
 class _Window:
     """What happened since the last log line."""
 
     def __init__(self) -> None:
-        self.losses: list[Loss] = []
+        self.total = Sums()
         self.norms: list[float] = []
         self.rate = 0.0
-        self.started = time.perf_counter()
+        self.seconds = 0.0
 
-    def add(self, losses: list[Loss], norm: float, rate: float) -> None:
-        self.losses += losses
+    def add(self, update: Sums, norm: float, rate: float) -> None:
+        self.total = Sums(*(so_far + new for so_far, new in zip(self.total, update, strict=True)))
         self.norms.append(norm)
         self.rate = rate
 
     def facts(self) -> dict[str, float]:
-        count = sum(loss.count for loss in self.losses)
-        nll = float(sum(float(loss.nll) for loss in self.losses)) / count
         return {
-            "loss": float(sum(float(loss.smoothed) for loss in self.losses)) / count,
-            "perplexity": math.exp(min(nll, 50.0)),
+            "loss": self.total.smoothed / self.total.count,
+            "perplexity": math.exp(min(self.total.nll / self.total.count, 50.0)),
             "learning_rate": self.rate,
             "gradient_norm": sum(self.norms) / len(self.norms),
-            "target_tokens_per_second": count / (time.perf_counter() - self.started),
+            "target_tokens_per_second": self.total.count / self.seconds,
         }
 
 

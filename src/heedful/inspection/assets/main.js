@@ -203,9 +203,12 @@ function showMap() {
 function sizeMap() {
   const { matrix, look: colours } = now;
   const heat = at("heat");
-  heat.style.setProperty("--cell", "12px");
-  const room = heat.clientWidth - at("rows").offsetWidth - 2;
-  const cell = Math.max(13, Math.min(46, Math.floor(room / matrix.columns)));
+  let cell = 12;
+  for (let pass = 0; pass < 3; pass++) {
+    heat.style.setProperty("--cell", `${cell}px`); // larger cells have larger labels, which leave less room
+    const room = heat.clientWidth - at("rows").offsetWidth - 2;
+    cell = Math.max(13, Math.min(46, Math.floor(room / matrix.columns)));
+  }
   now.cell = cell;
   heat.style.setProperty("--cell", `${cell}px`);
   paintCells(at("cells"), matrix, cell, colours);
