@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from heedful.cli.table import align
+from heedful.errors import CheckFailed, HeedfulError
 
 if TYPE_CHECKING:
     from heedful.data.check import Limits, ReadSplits
@@ -84,7 +85,6 @@ def check(
 ) -> None:
     """Read all pairs and say what is wrong with them. Exit code 3 if there is an error among the findings."""
     from heedful.data.check import check_splits
-    from heedful.errors import CheckFailed
 
     data = _open(what, _Files(dev, test, folder, (source_column, target_column)), tokenizers)
     read = data.read()
@@ -121,6 +121,8 @@ def stats(
 
     data = _open(what, _Files(dev, test, folder, (source_column, target_column)), tokenizers)
     read = data.read()
+    if not read.surveys:
+        raise HeedfulError(read.unreadable[0].text, hint=read.unreadable[0].hint)
     for finding in read.unreadable:
         typer.echo(f"warning: {finding.place} is left out: {finding.text}", err=True)
     found = data_stats(read.surveys, data.limits.max_tokens)

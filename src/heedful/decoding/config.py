@@ -14,16 +14,20 @@ class SearchConfig(Config):
 
     beam: Count = 5
     length_penalty: Annotated[float, Field(ge=0)] = Field(
-        0.6, description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha"
+        default=0.6, description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha"
     )
-    max_extra: Count = Field(50, description="an output has at most source length + max_extra tokens (the paper: 50)")
-    max_tokens: Count = Field(4096, description="padded source tokens times beam in a batch")
+    max_extra: Count = Field(
+        default=50, description="an output has at most source length + max_extra tokens (the paper: 50)"
+    )
+    max_tokens: Count = Field(default=4096, description="padded source tokens times beam in a batch")
     max_source: Count = Field(
-        1024, description="longer inputs are split at sentence ends, else at this many tokens, with a warning"
+        default=1024, description="longer inputs are split at sentence ends, else at this many tokens, with a warning"
     )
-    temperature: Annotated[float, Field(gt=0)] | None = Field(None, description="given: sample instead of searching")
-    top_k: Count | None = Field(None, description="sampling: only the k most probable tokens")
+    temperature: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="given: sample instead of searching"
+    )
+    top_k: Count | None = Field(default=None, description="sampling: only the k most probable tokens")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        None, description="sampling: only the smallest set with this much probability"
+        default=None, description="sampling: only the smallest set with this much probability"
     )
-    seed: int = Field(1, description="sampling")
+    seed: int = Field(default=1, description="sampling")

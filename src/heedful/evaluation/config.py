@@ -13,17 +13,21 @@ class EvaluationConfig(Config):
     """What is measured. The same code scores validations during training and `heedful evaluate`."""
 
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = Field(
-        ("bleu", "chrf"), description="bleu chrf ter multi-bleu (text); exact wer per cer (symbols)"
+        default=("bleu", "chrf"), description="bleu chrf ter multi-bleu (text); exact wer per cer (symbols)"
     )
     dev_sentences: Annotated[int, Field(ge=0)] = Field(
-        500, description="decode so many dev sentences at each validation; 0: loss only"
+        default=500, description="decode so many dev sentences at each validation; 0: loss only"
     )
-    dev_beam: Annotated[int, Field(gt=0)] = Field(1, description="beam at validations during training")
+    dev_beam: Annotated[int, Field(gt=0)] = Field(default=1, description="beam at validations during training")
     postprocess: Literal["none", "moses-lowercase"] = Field(
-        "none", description="before multi-bleu; moses-lowercase: the published Multi30k protocol"
+        default="none", description="before multi-bleu; moses-lowercase: the published Multi30k protocol"
     )
-    language: str | None = Field(None, description="of the outputs, as Moses names it (de), for moses-lowercase")
-    bootstrap_samples: Annotated[int, Field(gt=0)] = Field(1000, description="resamples for confidence intervals")
+    language: str | None = Field(
+        default=None, description="of the outputs, as Moses names it (de), for moses-lowercase"
+    )
+    bootstrap_samples: Annotated[int, Field(gt=0)] = Field(
+        default=1000, description="resamples for confidence intervals"
+    )
 
     @model_validator(mode="after")
     def _moses_needs_language(self) -> "EvaluationConfig":

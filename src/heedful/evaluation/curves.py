@@ -23,7 +23,7 @@ TITLES = {
     "target_tokens_per_second": "Target tokens a second",
 }
 TECHNICAL = ("learning_rate", "gradient_norm", "target_tokens_per_second")
-NO_VALUES = ("update", "seconds", "best", "time", "event", "validation_seconds")
+NO_VALUES = ("update", "seconds", "best", "time", "event", "validation_seconds", "tokens", "sentences")
 
 
 class Line(NamedTuple):

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, cast, final
 
 import sacrebleu
 from rapidfuzz.distance import Levenshtein
-from typing_extensions import override
 
 MAX_ORDER = 4  # of the n-grams of BLEU
 
@@ -53,16 +52,13 @@ class SacreMetric(Metric):
         self._scorer = scorer
 
     @property
-    @override
     def signature(self) -> str:
         return self._scorer.get_signature().format().partition("|")[2]
 
-    @override
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         columns = [[reference] for reference in references]
         return tuple(self._scorer._extract_corpus_statistics([output], columns)[0])
 
-    @override
     def value(self, sums: Sequence[float]) -> float:
         return float(self._scorer._compute_score_from_stats(cast(Any, list(sums))).score)
 
@@ -112,11 +108,9 @@ class MultiBleu(Metric):
         self._postprocess = postprocess
 
     @property
-    @override
     def signature(self) -> str:
         return f"case:mixed|tok:none|smooth:none|post:{self._postprocess}|version:multi-bleu"
 
-    @override
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         words = _ascii_words(output)
         reference_words = [_ascii_words(reference) for reference in references]
@@ -130,7 +124,6 @@ class MultiBleu(Metric):
         possible = [max(0, len(words) - order) for order in range(MAX_ORDER)]
         return (len(words), closest, *matched, *possible)
 
-    @override
     def value(self, sums: Sequence[float]) -> float:
         length, reference_length = sums[:2]
         matched, possible = sums[2 : 2 + MAX_ORDER], sums[2 + MAX_ORDER :]
@@ -157,11 +150,9 @@ class LineMetric(Metric):
     """A share of lines. A line is right if it equals one of its references, up to the amount of blanks."""
 
     @property
-    @override
     def signature(self) -> str:
         return "case:mixed|unit:line|blanks:collapsed|version:1"
 
-    @override
     def value(self, sums: Sequence[float]) -> float:
         return 100 * sums[0] / sums[1]
 
@@ -172,7 +163,6 @@ class Exact(LineMetric):
 
     name, label, higher_is_better = "exact", "exact", True
 
-    @override
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         return float(is_right(output, references)), 1.0
 
@@ -186,7 +176,6 @@ class WER(LineMetric):
 
     name, label, higher_is_better = "wer", "WER", False
 
-    @override
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         return float(not is_right(output, references)), 1.0
 
@@ -202,7 +191,6 @@ class EditRate(Metric):
     def units(text: str) -> Sequence[str]:
         """The units in which edits are counted."""
 
-    @override
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         found = self.units(output)
         wanted = [self.units(reference) for reference in references]
@@ -210,7 +198,6 @@ class EditRate(Metric):
         best = min(range(len(edits)), key=edits.__getitem__)
         return float(edits[best]), float(len(wanted[best]))
 
-    @override
     def value(self, sums: Sequence[float]) -> float:
         edits, length = sums
         if length == 0:  # nothing was to be written; as in TER, writing something is then wholly wrong
@@ -225,12 +212,10 @@ class PER(EditRate):
     name, label, higher_is_better = "per", "PER", False
 
     @property
-    @override
     def signature(self) -> str:
         return "case:mixed|unit:symbol|ref:closest|version:1"
 
     @staticmethod
-    @override
     def units(text: str) -> Sequence[str]:
         return text.split()
 
@@ -242,12 +227,10 @@ class CER(EditRate):
     name, label, higher_is_better = "cer", "CER", False
 
     @property
-    @override
     def signature(self) -> str:
         return "case:mixed|unit:character|blanks:collapsed|ref:closest|version:1"
 
     @staticmethod
-    @override
     def units(text: str) -> Sequence[str]:
         return collapse_blanks(text)
 

@@ -17,11 +17,13 @@ class ModelConfig(Config):
     """
 
     kind: Literal["transformer"] = "transformer"
-    d_model: Count = Field(512, description="width of every layer")
-    n_heads: Count = Field(8, description="attention heads; must divide d_model unless d_k is given")
-    d_k: Count | None = Field(None, description="width of a head's queries and keys; left out: d_model / n_heads")
-    d_v: Count | None = Field(None, description="width of a head's values; left out: d_model / n_heads")
-    d_ff: Count = Field(2048, description="inner width of the feed-forward sublayer")
+    d_model: Count = Field(default=512, description="width of every layer")
+    n_heads: Count = Field(default=8, description="attention heads; must divide d_model unless d_k is given")
+    d_k: Count | None = Field(
+        default=None, description="width of a head's queries and keys; left out: d_model / n_heads"
+    )
+    d_v: Count | None = Field(default=None, description="width of a head's values; left out: d_model / n_heads")
+    d_ff: Count = Field(default=2048, description="inner width of the feed-forward sublayer")
     n_encoder_layers: Count = 6
     n_decoder_layers: Count = 6
     norm: Literal["post", "pre"] = Field(
@@ -29,18 +31,18 @@ class ModelConfig(Config):
     )
     activation: Literal["relu", "gelu"] = Field(description="of the feed-forward sublayer; the paper's is relu")
     norm_epsilon: Annotated[float, Field(gt=0)] = 1e-5
-    attention_bias: bool = Field(False, description="biases in the attention projections; the paper has none")
+    attention_bias: bool = Field(default=False, description="biases in the attention projections; the paper has none")
     positions: Literal["sinusoidal", "t2t", "learned"] = Field(
-        "sinusoidal", description="sinusoidal: interleaved as in the paper; t2t: [sin | cos]"
+        default="sinusoidal", description="sinusoidal: interleaved as in the paper; t2t: [sin | cos]"
     )
-    max_positions: Count = Field(1024, description="learned positions: the longest sequence")
-    scale_embedding: bool = Field(True, description="multiply embeddings by sqrt(d_model)")
+    max_positions: Count = Field(default=1024, description="learned positions: the longest sequence")
+    scale_embedding: bool = Field(default=True, description="multiply embeddings by sqrt(d_model)")
     tie: Literal["none", "decoder", "all"] = Field(
-        "all", description="all: source, target and output share one matrix; decoder: target and output do"
+        default="all", description="all: source, target and output share one matrix; decoder: target and output do"
     )
-    dropout: Probability = Field(0.1, description="on each sublayer's output, and on embedding + position")
-    attention_dropout: Probability = Field(0.0, description="on attention weights; the paper has none")
-    ffn_dropout: Probability = Field(0.0, description="inside the feed-forward sublayer; the paper has none")
+    dropout: Probability = Field(default=0.1, description="on each sublayer's output, and on embedding + position")
+    attention_dropout: Probability = Field(default=0.0, description="on attention weights; the paper has none")
+    ffn_dropout: Probability = Field(default=0.0, description="inside the feed-forward sublayer; the paper has none")
 
     @model_validator(mode="after")
     def _heads_fit(self) -> "ModelConfig":

@@ -4,7 +4,8 @@ Knows no tokens as text, no loss and no search. Shapes: B sentences, S/T source/
 B * K rows.
 """
 
-from typing import NamedTuple, final
+from collections.abc import Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar, cast, final
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -43,8 +44,8 @@ class Transformer(Seq2Seq):
         self.source_positions = _positions(config)
         self.target_positions = _positions(config)
         self.dropout = Dropout(config.dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.encoder = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.decoder = Stack(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
@@ -83,6 +84,19 @@ class Transformer(Seq2Seq):
 
     def output_weight(self) -> Float[Tensor, "V D"]:
         return self.output.weight
+
+
+LayerT = TypeVar("LayerT", bound=nn.Module)
+
+
+class Stack(nn.ModuleList, Generic[LayerT]):
+    """Layers of one type, from the bottom up."""
+
+    def __init__(self, layers: Iterable[LayerT]) -> None:
+        super().__init__(layers)
+
+    def __iter__(self) -> Iterator[LayerT]:
+        return cast(Iterator[LayerT], super().__iter__())
 
 
 class EncoderLayer(nn.Module):

@@ -20,9 +20,9 @@ from heedful.training.config import TrainingConfig
 class Recipe(Config):
     """Everything that decides a run's numbers."""
 
-    preset: str | None = Field(None, description="start from this preset: see `heedful config presets`")
-    run: str | None = Field(None, description="the run directory; left out: runs/<name of the recipe file>")
-    seed: Annotated[int, Field(ge=0)] = Field(1, description="all randomness comes from it")
+    preset: str | None = Field(default=None, description="start from this preset: see `heedful config presets`")
+    run: str | None = Field(default=None, description="the run directory; left out: runs/<name of the recipe file>")
+    seed: Annotated[int, Field(ge=0)] = Field(default=1, description="all randomness comes from it")
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig

@@ -56,11 +56,11 @@ def train(
     Interrupted, with a checkpoint written, on Ctrl-C.
     """
     path = None if isinstance(recipe, Recipe) else Path(recipe)
-    recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
-    folder = run_folder(recipe, path) if folder is None else Path(folder)
+    resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
+    folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
-    with Run.create(folder, to_toml(recipe), command, CHANGEABLE) as run:
-        return _train(recipe, run, report)
+    with Run.create(folder, to_toml(resolved), command, CHANGEABLE) as run:
+        return _train(resolved, run, report)
 
 
 def run_folder(recipe: Recipe, path: Path | None) -> Path:

@@ -114,7 +114,8 @@ class Trainer:
             total = total.plus(loss)
             indices += batch.indices
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        torch._foreach_mul_(gradients, 1 / total.count)
+        for gradient in gradients:
+            gradient.mul_(1 / total.count)
         norm = self._clip(gradients)
         window.add(total, norm, rate)
         self._check(update, total, norm, indices)
@@ -123,7 +124,9 @@ class Trainer:
     def _clip(self, gradients: list[Tensor]) -> float:
         norm = torch.nn.utils.get_total_norm(gradients)
         if self.config.clip_norm is not None:
-            torch._foreach_mul_(gradients, float((self.config.clip_norm / (norm + 1e-6)).clamp(max=1.0)))
+            scale = (self.config.clip_norm / (norm + 1e-6)).clamp(max=1.0)
+            for gradient in gradients:
+                gradient.mul_(scale)
         return float(norm)
 
     def _check(self, update: int, total: "Sums", norm: float, indices: list[int]) -> None:
@@ -191,7 +194,8 @@ class _Window:
         self.seconds = 0.0
 
     def add(self, update: Sums, norm: float, rate: float) -> None:
-        self.total = Sums(*(so_far + new for so_far, new in zip(self.total, update, strict=True)))
+        so_far = self.total
+        self.total = Sums(so_far.smoothed + update.smoothed, so_far.nll + update.nll, so_far.count + update.count)
         self.norms.append(norm)
         self.rate = rate
 
