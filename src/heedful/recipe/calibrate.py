@@ -1,0 +1,59 @@
+"""How fast this machine trains a model: measured on made-up batches of the right shape, before anything is read.
+
+Knows a recipe's model and training sections only.
+"""
+
+import time
+from typing import Literal, NamedTuple
+
+import torch
+
+from heedful.data.batch import Batch, collate
+from heedful.models.build import build_model
+from heedful.recipe.recipe import Recipe
+from heedful.training.loop import build_optimizer, compute_loss
+
+Precision = Literal["float32", "bfloat16"]
+REPEATS = 8
+WARM_UP = 3
+SHARE = 0.9  # of the measured speed: batches differ, and machines have other work
+
+
+class Calibrated(NamedTuple):
+    """What was measured, and what fits."""
+
+    precision: Precision
+    seconds_an_update: float
+    max_updates: int
+
+
+def calibrate(
+    recipe: Recipe, source_size: int, target_size: int, lengths: tuple[int, int], minutes: float
+) -> Calibrated:
+    """The quicker number type on this machine, and how many updates it makes in so many minutes.
+
+    `lengths` are typical ones of source and target, in tokens.
+    """
+    rows = max(1, recipe.training.max_tokens // (max(lengths) + 1))
+    batch = collate([([5] * lengths[0], [5] * lengths[1])] * rows, range(rows))
+    measured: dict[Precision, float] = {
+        precision: _seconds(recipe, batch, precision, source_size, target_size) for precision in ("float32", "bfloat16")
+    }
+    precision = min(measured, key=lambda name: measured[name])
+    return Calibrated(precision, measured[precision], max(100, int(SHARE * 60 * minutes / measured[precision])))
+
+
+def _seconds(recipe: Recipe, batch: Batch, precision: Precision, source_size: int, target_size: int) -> float:
+    """The median time of an update."""
+    training = recipe.training.model_copy(update={"precision": precision})
+    model = build_model(recipe.model, source_size, target_size).train()
+    optimizer = build_optimizer(model, training)
+    times: list[float] = []
+    for _ in range(WARM_UP + REPEATS):
+        started = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        compute_loss(model, batch, training).smoothed.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        times.append(time.perf_counter() - started)
+    return sorted(times[WARM_UP:])[REPEATS // 2]
