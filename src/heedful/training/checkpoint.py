@@ -45,20 +45,22 @@ class CheckpointFolder:
             partial.mkdir(parents=True)
             write_tensors(partial / FILE, weights_of(model))
             write_tensors(partial / "optimizer.safetensors", _optimizer_tensors(model, optimizer))
-            (partial / "progress.json").write_text(json.dumps(asdict(progress), indent=1) + "\n", encoding="utf-8")
+            _write(partial / "progress.json", json.dumps(asdict(progress), indent=1) + "\n")
             final = self.folder / name
             if final.exists():  # a validated checkpoint replaces the one that an interruption left at the same update
                 shutil.rmtree(final)
             partial.rename(final)
-            _point(self.folder / "last", name)
+            # `best` first: were it second, a kill in between would leave a `last` that believes `best` points to itself.
             if progress.validated and progress.best_update == progress.update:
                 _point(self.folder / "best", name)
+            _point(self.folder / "last", name)
         except OSError as error:
-            shutil.rmtree(partial, ignore_errors=True)
             raise HeedfulError(
                 f"Could not write a checkpoint to {self.folder}: {error.strerror}.",
                 hint="Earlier checkpoints are whole. Free some disk space, then go on with --resume.",
             ) from None
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
         self._remove_superseded()
 
     def load_last(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
@@ -105,17 +107,27 @@ class CheckpointFolder:
 
 
 def read_progress(folder: Path) -> Progress:
-    """The progress.json of a checkpoint."""
-    return Progress(**json.loads((folder / "progress.json").read_text(encoding="utf-8")))
+    """The progress.json of a checkpoint; HeedfulError where it is missing or damaged."""
+    path = folder / "progress.json"
+    try:
+        return Progress(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError):
+        hint = "Write the name of a whole checkpoint (update-...) into the file `last` beside it, then go on with --resume."
+        raise HeedfulError(f"{path} is missing or damaged.", hint=hint) from None
 
 
 def _point(pointer: Path, name: str) -> None:
     partial = pointer.with_name(f".{pointer.name}.partial")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(name + "\n")
+    _write(partial, name + "\n")
+    partial.replace(pointer)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a text, onto the disk before returning."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(pointer)
 
 
 def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -81,9 +81,9 @@ class Trainer:
         while (reason := self._ended(progress)) is None:
             started = time.perf_counter()
             update = progress.update + 1
-            self._update(update, batch_at, window)
+            updated = self.update(update, batch_at)
             spent = time.perf_counter() - started
-            window.seconds += spent
+            window.add(updated, spent)
             progress = replace(progress, update=update, seconds=progress.seconds + spent, validated=False)
             if update % self.config.log_every == 0:
                 self._log_window(progress, window)
@@ -91,14 +91,17 @@ class Trainer:
             if update % self.config.validate_every == 0 or self._ended(progress) is not None:
                 progress = self._validate(progress, validate)
                 self.checkpoints.save(self.model, self.optimizer, progress)
-            elif stop_requested():
-                self.checkpoints.save(self.model, self.optimizer, progress)
             if stop_requested() and self._ended(progress) is None:
+                if not progress.validated:
+                    self.checkpoints.save(self.model, self.optimizer, progress)
                 raise Interrupted(f"Stopped after update {update}; the checkpoint is written.")
         return Outcome(progress, reason)
 
-    def _update(self, update: int, batch_at: Callable[[int], Batch], window: "_Window") -> None:
-        """One optimiser step over `accumulate` batches: sums are added up, and divided once by the number of tokens."""
+    def update(self, update: int, batch_at: Callable[[int], Batch]) -> "Updated":
+        """The update of this number, from 1: one optimiser step over `accumulate` batches.
+
+        Losses and gradients are added up, and divided once by the number of tokens. Raises Diverged.
+        """
         self.model.train()
         rate = learning_rate(self.config, self.d_model, update)
         for group in self.optimizer.param_groups:
@@ -117,9 +120,9 @@ class Trainer:
         for gradient in gradients:
             gradient.mul_(1 / total.count)
         norm = self._clip(gradients)
-        window.add(total, norm, rate)
         self._check(update, total, norm, indices)
         self.optimizer.step()
+        return Updated(total, norm, rate)
 
     def _clip(self, gradients: list[Tensor]) -> float:
         norm = torch.nn.utils.get_total_norm(gradients)
@@ -184,6 +187,14 @@ class Sums(NamedTuple):
         return Sums(self.smoothed + loss.smoothed.item(), self.nll + loss.nll.item(), self.count + loss.count)
 
 
+class Updated(NamedTuple):
+    """What one update saw."""
+
+    total: Sums
+    gradient_norm: float  # before clipping
+    learning_rate: float
+
+
 class _Window:
     """What happened since the last log line."""
 
@@ -193,11 +204,12 @@ class _Window:
         self.rate = 0.0
         self.seconds = 0.0
 
-    def add(self, update: Sums, norm: float, rate: float) -> None:
-        so_far = self.total
-        self.total = Sums(so_far.smoothed + update.smoothed, so_far.nll + update.nll, so_far.count + update.count)
-        self.norms.append(norm)
-        self.rate = rate
+    def add(self, updated: Updated, seconds: float) -> None:
+        so_far, new = self.total, updated.total
+        self.total = Sums(so_far.smoothed + new.smoothed, so_far.nll + new.nll, so_far.count + new.count)
+        self.norms.append(updated.gradient_norm)
+        self.rate = updated.learning_rate
+        self.seconds += seconds
 
     def facts(self) -> dict[str, float]:
         return {

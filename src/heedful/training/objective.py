@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from heedful.text.vocabulary import PAD
 
@@ -58,7 +59,8 @@ def label_smoothed_cross_entropy(
     real = tgt_out != PAD
     rows, labels = hidden[real], tgt_out[real]  # [M D], [M]
     target = smoothed_target(len(output_weight), epsilon, over)
-    smoothed, nll = _ChunkedCrossEntropy.apply(rows, output_weight, labels, target)
+    wanted = torch.is_grad_enabled() and (rows.requires_grad or output_weight.requires_grad)
+    smoothed, nll = _ChunkedCrossEntropy.apply(rows, output_weight, labels, target, wanted)
     return Loss(smoothed, nll.detach(), len(labels))
 
 
@@ -66,8 +68,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     """d loss / d logits = softmax(logits) - q, so each chunk's gradient is made while its logits are there."""
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, weight: Tensor, labels: Tensor, target: Target) -> tuple[Tensor, Tensor]:
-        wanted = rows.requires_grad or weight.requires_grad
+    def forward(
+        ctx: Any, rows: Tensor, weight: Tensor, labels: Tensor, target: Target, wanted: bool
+    ) -> tuple[Tensor, Tensor]:
         device = rows.device.type
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         columns = weight.to(low)
@@ -102,6 +105,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return smoothed, nll
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         grad_rows, grad_weight = ctx.saved_tensors
-        return grads[0] * grad_rows, grads[0] * grad_weight, None, None
+        return grads[0] * grad_rows, grads[0] * grad_weight, None, None, None
