@@ -35,7 +35,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         activation="relu",
         tie="none",
     )
-    recipe = Recipe(data=DataConfig(catalogue="cmudict"), tokenizer=tokenizer, model=model, search=SearchConfig(max_extra=3))
+    data, search = DataConfig(catalogue="cmudict"), SearchConfig(max_extra=3)
+    recipe = Recipe(data=data, tokenizer=tokenizer, model=model, search=search)
     tokenizers = train_tokenizers(tokenizer, PAIRS, seed=1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
