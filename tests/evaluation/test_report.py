@@ -144,7 +144,7 @@ class TestCurves:
         {"event": "prepared", "train_pairs": 5, "time": "t"},
         entry("train", 10, learning_rate=0.1, loss=3.0),
         entry("train", 20, learning_rate=0.2, loss=2.0),
-        entry("validation", 20, best=True, loss=2.5, wer=50.0, perplexity=12.0, validation_seconds=1.0),
+        entry("validation", 20, best=True, loss=2.5, wer=50.0, perplexity=12.0, validation_seconds=1.0, sentences=500),
         entry("train", 30, learning_rate=0.3, loss=float("nan")),
         entry("validation", 30, best=False, loss=2.6, wer=51.0, perplexity=13.0, validation_seconds=1.0),
     )
