@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.inspection.made_up import made_up
 
@@ -121,6 +121,7 @@ def test_agreement_by_hand() -> None:
 LINKS = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 
 
+@settings(deadline=None)
 @given(LINKS, LINKS)
 def test_with_sure_links_only_aer_is_one_minus_f1(found: set[tuple[int, int]], sure: set[tuple[int, int]]) -> None:
     counts = Agreement().add(found, Gold(frozenset(sure), frozenset(sure)))
@@ -129,6 +130,7 @@ def test_with_sure_links_only_aer_is_one_minus_f1(found: set[tuple[int, int]], s
     assert counts.aer == pytest.approx(1 - f1)
 
 
+@settings(deadline=None)
 @given(LINKS, LINKS, LINKS)
 def test_everything_sure_and_nothing_impossible_is_perfect(
     sure: set[tuple[int, int]], possible: set[tuple[int, int]], other: set[tuple[int, int]]
