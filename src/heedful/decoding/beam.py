@@ -38,26 +38,26 @@ def beam_search(
     if n_best > beam:
         raise ValueError(f"`n_best` must be at most `beam` ({beam}), but is {n_best}.")
     found: list[list[Hypothesis]] = [[] for _ in requests]
-    live = _begin(len(requests), beam)
+    live = _begin(len(requests), beam, state.device)
     while live.sentences:
-        last = live.tokens[:, :, -1] if live.tokens.shape[2] else torch.full((len(live.sentences), beam), BOS)
+        last = live.tokens[:, :, -1] if live.tokens.shape[2] else torch.full_like(live.log_p, BOS, dtype=torch.long)
         logits, state = step(state, last.flatten())
         sources, live = _extend(logits, live, [requests[i] for i in live.sentences], beam)
         live = _collect(live, found, alpha, beam)
         keep = _still_open(live, found, requests, alpha, n_best)
         if keep:
-            kept = torch.tensor(keep)
+            kept = torch.tensor(keep, device=sources.device)
             rows = (kept[:, None] * beam + sources[kept]).flatten()
             state = state.reorder(rows)
         live = Open([live.sentences[i] for i in keep], *(part[keep] for part in live[1:]))
     return [sorted(some, key=lambda h: -h.score)[:n_best] for some in found]
 
 
-def _begin(n_sentences: int, beam: int) -> Open:
+def _begin(n_sentences: int, beam: int, device: torch.device) -> Open:
     """One open beam a sentence; the others start when it branches."""
-    log_p = torch.full((n_sentences, beam), NEVER)
+    log_p = torch.full((n_sentences, beam), NEVER, device=device)
     log_p[:, 0] = 0.0
-    nothing = torch.empty(n_sentences, beam, 0)
+    nothing = log_p.new_empty(n_sentences, beam, 0)
     return Open(list(range(n_sentences)), nothing.long(), nothing, log_p)
 
 

@@ -14,7 +14,7 @@ def greedy_search(step: Step, state: State, requests: Sequence[Request], alpha: 
     outputs: list[list[int]] = [[] for _ in requests]
     log_ps: list[list[float]] = [[] for _ in requests]
     open_sentences = list(range(len(requests)))
-    tokens = torch.full((len(requests),), BOS)
+    tokens = torch.full((len(requests),), BOS, device=state.device)
     position = 0
     while open_sentences:
         logits, state = step(state, tokens)

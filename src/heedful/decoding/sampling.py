@@ -29,7 +29,7 @@ def sample(
     outputs: list[list[int]] = [[] for _ in requests]
     log_ps: list[list[float]] = [[] for _ in requests]
     open_requests = list(range(len(requests)))
-    tokens = torch.full((len(requests),), BOS)
+    tokens = torch.full((len(requests),), BOS, device=state.device)
     position = 0
     while open_requests:
         logits, state = step(state, tokens)
@@ -38,7 +38,7 @@ def sample(
         draws = torch.tensor(
             [float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in open_requests]
         )
-        chosen = draw(truncated(log_p / temperature, top_k, top_p), draws)
+        chosen = draw(truncated(log_p / temperature, top_k, top_p), draws.to(log_p.device))
         values = log_p.gather(1, chosen[:, None])[:, 0].tolist()
         for request, token, value in zip(open_requests, chosen.tolist(), values, strict=True):
             log_ps[request].append(value)

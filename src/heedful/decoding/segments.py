@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from heedful.text.tokenizer import Tokenizer
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？])")
 
 
 class Segment(NamedTuple):
@@ -35,6 +35,7 @@ def segment_line(line: int, text: str, tokenizer: Tokenizer, longest: int) -> li
         if packed and len(packed[-1]) + len(ids) <= longest:
             packed[-1] = packed[-1] + ids
         else:
+            ids = tokenizer.encode(sentence.lstrip())
             packed += [ids[start : start + longest] for start in range(0, len(ids), longest)]
     return [Segment(line, ids) for ids in packed]
 

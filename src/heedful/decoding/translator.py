@@ -17,6 +17,7 @@ from heedful.decoding.sampling import sample
 from heedful.decoding.search import Hypothesis, Request, Step
 from heedful.decoding.segments import Segment, batches, segment_line
 from heedful.decoding.translation import Candidate, Scored, Token, Translation
+from heedful.models.device import device_of
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.seeds import seed_of
 from heedful.text.tokenizer import Tokenizers
@@ -80,7 +81,7 @@ class Translator:
         wider = [Segment(number, max(pair, key=len)) for number, pair in enumerate(pairs)]
         scored: list[Scored | None] = [None] * len(pairs)
         for numbers in batches(wider, self.search.max_tokens):
-            batch = collate([pairs[n] for n in numbers], numbers)
+            batch = collate([pairs[n] for n in numbers], numbers).to(self._device)
             log_p = self.model.logits(self.model(batch.src, batch.src_mask, batch.tgt_in)).float().log_softmax(dim=-1)
             rows = log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
             for number, row in zip(numbers, rows, strict=True):
@@ -94,7 +95,7 @@ class Translator:
         self.model.eval()
         target_ids = self._best_ids(source) if target is None else self.tokenizers.target.encode(target)
         source_ids = self.tokenizers.source.encode(source)
-        batch = collate([(source_ids, target_ids)], [0])
+        batch = collate([(source_ids, target_ids)], [0]).to(self._device)
         maps: list[Map] = []
         hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1).gather(2, batch.tgt_out[:, :, None])[0, :, 0]
@@ -107,7 +108,7 @@ class Translator:
         return self._search(segments[:1], [[]], 1)[0][0].ids if segments else []
 
     def _search(self, segments: list[Segment], forced: list[list[int]], n_best: int) -> list[list[Hypothesis]]:
-        batch = collate([(segment.ids, []) for segment in segments], range(len(segments)))
+        batch = collate([(segment.ids, []) for segment in segments], range(len(segments))).to(self._device)
         memory = self.model.encode(batch.src, batch.src_mask)
         extra = self.search.max_extra
         requests = [
@@ -134,6 +135,10 @@ class Translator:
         cuts = {"temperature": search.temperature, "top_k": search.top_k, "top_p": search.top_p}
         samples = sample(self._step, self.model.start(rows, 1), wide, seeds, **cuts)
         return [samples[start : start + n] for start in range(0, len(samples), n)]
+
+    @property
+    def _device(self) -> torch.device:
+        return device_of(self.model)
 
     @property
     def _step(self) -> Step:

@@ -6,6 +6,7 @@ B sentences, S/T source/target length, D d_model, V vocabulary, K beams, N = B *
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -21,6 +22,11 @@ class Memory(NamedTuple):
 
 class State(ABC):
     """What a decoder remembers between steps, for K consecutive rows a sentence. Never changed in place."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model wants its tokens."""
+        return torch.device("cpu")
 
     @abstractmethod
     def reorder(self, rows: Int[Tensor, " N"]) -> "State":

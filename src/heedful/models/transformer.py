@@ -177,6 +177,10 @@ class TransformerState(State):
         self.beams, self.length = beams, length
         self.written, self.read, self.memory_mask = written, read, memory_mask
 
+    @property
+    def device(self) -> torch.device:
+        return self.memory_mask.device
+
     def reorder(self, rows: Int[Tensor, " N"]) -> "TransformerState":
         written = [None if past is None else past.reorder(rows) for past in self.written]
         sentences = rows.view(-1, self.beams)[:, 0] // self.beams

@@ -10,6 +10,7 @@ import torch
 
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
+from heedful.models.device import choose_device
 from heedful.recipe.recipe import Recipe
 from heedful.training.loop import build_optimizer, compute_loss
 
@@ -36,6 +37,7 @@ def calibrate(
     """
     rows = max(1, recipe.training.max_tokens // (max(lengths) + 1))
     batch = collate([([5] * lengths[0], [5] * lengths[1])] * rows, range(rows))
+    batch = batch.to(choose_device(recipe.training.device))
     measured: dict[Precision, float] = {
         precision: _seconds(recipe, batch, precision, source_size, target_size) for precision in ("float32", "bfloat16")
     }
@@ -46,7 +48,7 @@ def calibrate(
 def _seconds(recipe: Recipe, batch: Batch, precision: Precision, source_size: int, target_size: int) -> float:
     """The median time of an update."""
     training = recipe.training.model_copy(update={"precision": precision})
-    model = build_model(recipe.model, source_size, target_size).train()
+    model = build_model(recipe.model, source_size, target_size).to(batch.src.device).train()
     optimizer = build_optimizer(model, training)
     times: list[float] = []
     for _ in range(WARM_UP + REPEATS):

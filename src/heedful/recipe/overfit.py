@@ -8,6 +8,7 @@ import torch
 
 from heedful.data.batch import load_batch
 from heedful.errors import CheckFailed
+from heedful.models.device import device_of
 from heedful.models.interface import Seq2Seq
 from heedful.models.weights import weights_of
 from heedful.recipe.prepare import Prepared, Report, prepare
@@ -72,7 +73,7 @@ def _without_noise(recipe: Recipe) -> Recipe:
 
 
 def _drive(recipe: Recipe, prepared: Prepared, model: Seq2Seq, k: int, folder: Path, report: Report) -> float:
-    batch = load_batch(prepared.train, range(min(k, len(prepared.train))))
+    batch = load_batch(prepared.train, range(min(k, len(prepared.train)))).to(device_of(model))
 
     def validate(trained: Seq2Seq) -> Validation:
         loss = compute_loss(trained, batch, recipe.training)

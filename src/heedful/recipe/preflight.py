@@ -11,6 +11,7 @@ import torch
 from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.build import count_parameters
+from heedful.models.device import device_of
 from heedful.models.interface import Seq2Seq
 from heedful.recipe.prepare import Prepared
 from heedful.recipe.recipe import Recipe
@@ -48,7 +49,7 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPla
     batch = _largest_batch(prepared, plan)
     _check_positions(recipe, batch)
     with torch.no_grad():
-        loss = compute_loss(model.eval(), batch, recipe.training)
+        loss = compute_loss(model.eval(), batch.to(device_of(model)), recipe.training)
     nll = float(loss.nll) / loss.count
     if not math.isfinite(nll):
         raise HeedfulError(

@@ -13,6 +13,7 @@ from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, Interrupted
 from heedful.evaluation.metrics import metrics_for
 from heedful.models.build import build_model
+from heedful.models.device import choose_device, device_of
 from heedful.models.interface import Seq2Seq
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.preflight import Preflight, preflight
@@ -25,7 +26,14 @@ from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.interrupt import stop_on_signal
 from heedful.training.loop import Diverged, Outcome, Trainer, Validation, compute_loss
 
-CHANGEABLE = ("training.max_updates", "training.max_minutes", "training.patience", "training.threads", "run")
+CHANGEABLE = (
+    "run",
+    "training.max_updates",
+    "training.max_minutes",
+    "training.patience",
+    "training.threads",
+    "training.device",
+)
 
 
 def silent(_event: str, _facts: Mapping[str, Any]) -> None:
@@ -79,7 +87,8 @@ def new_model(recipe: Recipe, prepared: Prepared) -> Seq2Seq:
     """The model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
     torch.manual_seed(seed_of(recipe.seed, "initial weights"))
     try:
-        return build_model(recipe.model, len(prepared.tokenizers.source), len(prepared.tokenizers.target))
+        model = build_model(recipe.model, len(prepared.tokenizers.source), len(prepared.tokenizers.target))
+        return model.to(choose_device(recipe.training.device))
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
@@ -121,10 +130,11 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
 
 
 def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[int], Batch]:
+    device = choose_device(recipe.training.device)
+
     def batch_at(index: int) -> Batch:
-        return load_batch(
-            prepared.train, plan.batch(index), prepared.tokenizers, seed_of(recipe.seed, "cut", index) >> 40
-        )
+        cut = seed_of(recipe.seed, "cut", index) >> 40
+        return load_batch(prepared.train, plan.batch(index), prepared.tokenizers, cut).to(device)
 
     return batch_at
 
@@ -136,7 +146,8 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Seq2Seq], Valida
     search = recipe.search.model_copy(update={"beam": recipe.evaluation.dev_beam, "temperature": None})
 
     def validate(model: Seq2Seq) -> Validation:
-        losses = [compute_loss(model, load_batch(prepared.dev, numbers), recipe.training) for numbers in plan.epoch(0)]
+        batches = (load_batch(prepared.dev, numbers).to(device_of(model)) for numbers in plan.epoch(0))
+        losses = [compute_loss(model, batch, recipe.training) for batch in batches]
         tokens = sum(one.count for one in losses)
         loss = sum(float(one.nll) for one in losses) / tokens
         values = {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "tokens": tokens}

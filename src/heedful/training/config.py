@@ -49,6 +49,7 @@ class TrainingConfig(Config):
         default=0, description="the bundle is the mean of so many last checkpoints; 0: the best one"
     )
     log_every: Count = Field(default=50, description="updates between log lines")
+    device: Literal["auto", "cpu", "cuda"] = Field(default="auto", description="auto: a GPU where there is one")
     threads: Count | None = Field(default=None, description="CPU threads; left out: torch's choice")
 
     @model_validator(mode="after")
