@@ -9,6 +9,7 @@ from typing import final
 import torch
 
 from heedful.attention import Map, Trace
+from heedful.attention.trace import check_trace
 from heedful.data.batch import collate
 from heedful.decoding.beam import beam_search
 from heedful.decoding.config import SearchConfig
@@ -101,7 +102,7 @@ class Translator:
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1).gather(2, batch.tgt_out[:, :, None])[0, :, 0]
         pieces = [self.tokenizers.target.piece(i) for i in target_ids]
         source_pieces = [self.tokenizers.source.piece(i) for i in source_ids]
-        return Trace([*source_pieces, END], [BEGIN, *pieces], [*pieces, END], log_p.tolist(), maps)
+        return check_trace(Trace([*source_pieces, END], [BEGIN, *pieces], [*pieces, END], log_p.tolist(), maps))
 
     def _best_ids(self, source: str) -> list[int]:
         segments = segment_line(0, source, self.tokenizers.source, self.search.max_source)
