@@ -73,7 +73,7 @@ class TestSampling:
             assert tokenizers.target.decode(first.tgt_out[row].tolist()) == CORPUS[number].target
 
     def test_whatever_the_batch(self, tmp_path: Path) -> None:
-        """A segmentation depends on the seed and the pair's number, not on its neighbours: resuming needs no history."""
+        """A segmentation depends on the seed and the number of its pair, not on its neighbours."""
         tokenizers = sampling_tokenizers(CORPUS)
         store = build_store(tmp_path, CORPUS, tokenizers, max_length=100)
         together, alone = load_batch(store, [9, 2, 30], tokenizers, 5), load_batch(store, [2], tokenizers, 5)
