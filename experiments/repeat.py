@@ -15,6 +15,8 @@ import platform
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
+
 from heedful.cli.progress import TrainingDisplay
 from heedful.recipe.recipe import load_recipe
 from heedful.recipe.train import train
@@ -56,7 +58,11 @@ def main() -> None:
         folder = arguments.runs / arguments.name / one.name
         place = [f"data.folder={json.dumps(str(arguments.data))}"] if arguments.data else []
         repeat(folder, one, [*arguments.settings, *place])
-        rows[one.name] = {**record(folder), "recipe": f"recipes/{one.recipe}", "overrides": [*one.overrides, *arguments.settings]}
+        rows[one.name] = {
+            **record(folder),
+            "recipe": f"recipes/{one.recipe}",
+            "overrides": [*one.overrides, *arguments.settings],
+        }
         write(arguments.name, [rows[run.name] for run in EXPERIMENTS[arguments.name] if run.name in rows])
 
 
@@ -86,7 +92,10 @@ def record(folder: Path) -> dict[str, Any]:
         "threads": run.config()["training"].get("threads", environment.get("cores")),
         "precision": run.config()["training"]["precision"],
         "machine": environment.get("cpu", platform.processor()),
-        "scores": [{key: row[key] for key in ("split", "metric", "value", "ci_low", "ci_high", "n", "signature")} for row in scores],
+        "scores": [
+            {key: row[key] for key in ("split", "metric", "value", "ci_low", "ci_high", "n", "signature")}
+            for row in scores
+        ],
         "curve": [{key: value for key, value in one.items() if key not in ("time", "event")} for one in validations],
     }
 
@@ -105,12 +114,28 @@ def write(name: str, rows: list[dict[str, Any]]) -> None:
     result = {"experiment": name, "command": f"python experiments/repeat.py {name} --data PATH", "runs": kept}
     (folder / "result.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "table.md").write_text("\n".join(table(kept)) + "\n", encoding="utf-8")
+    draw(folder / "curves.svg", curves)
     for run, curve in curves.items():
         with (folder / f"curve.{run}.csv").open("w", encoding="utf-8", newline="") as file:
             columns = [key for key in curve[0] if key not in ("best", "validation_seconds")]
             writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
             writer.writeheader()
             writer.writerows(curve)
+
+
+def draw(path: Path, curves: dict[str, list[dict[str, Any]]]) -> None:
+    """The first decoded metric (or the loss) of every run over minutes of training."""
+    plt.rcParams["svg.hashsalt"] = "heedful"  # the same curves, the same file
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    known = ("update", "seconds", "best", "loss", "perplexity", "tokens", "sentences", "validation_seconds")
+    metric = next((key for curve in curves.values() for key in curve[0] if key not in known), "loss")
+    for run, curve in curves.items():
+        axes.plot([one["seconds"] / 60 for one in curve], [one[metric] for one in curve], marker=".", label=run)
+    axes.set(xlabel="minutes of training", ylabel=f"dev {metric}, decoded as in validations")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
@@ -120,9 +145,20 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     lines = [" | ".join(["", *heading, ""]).strip(), "|" + "---|" * len(heading)]
     for row in rows:
         scores = {score["metric"]: score for score in row["scores"]}
-        shown = [f"{s['value']:.2f} [{s['ci_low']:.2f}, {s['ci_high']:.2f}]" if (s := scores.get(m)) else "" for m in metrics]
+        shown = [
+            f"{s['value']:.2f} [{s['ci_low']:.2f}, {s['ci_high']:.2f}]" if (s := scores.get(m)) else "" for m in metrics
+        ]
         first = row["scores"][0]
-        cells = [row["run"], first["split"], first["n"], *shown, row["updates"], row["minutes"], row["threads"], row["parameters"]]
+        cells = [
+            row["run"],
+            first["split"],
+            first["n"],
+            *shown,
+            row["updates"],
+            row["minutes"],
+            row["threads"],
+            row["parameters"],
+        ]
         lines.append("| " + " | ".join(map(str, [*cells, row["seed"]])) + " |")
     return lines
 
