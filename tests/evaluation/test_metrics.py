@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import sacrebleu
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.evaluation.made_up import WORDS, Noisy, sentences
 
@@ -14,6 +14,7 @@ from heedful.evaluation.config import EvaluationConfig
 from heedful.evaluation.metrics import Metric, label_of, metric_names, metrics_for
 from heedful.evaluation.score import measure
 
+ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other work may go on beside
 ORACLES = {
     "bleu": sacrebleu.BLEU,
     "chrf": sacrebleu.CHRF,
@@ -43,6 +44,7 @@ class TestAgainstSacrebleu:
         (metric,) = metrics_for([name])
         assert corpus_value(metric, outputs, [[line] for line in references]) == pytest.approx(expected, abs=1e-9)
 
+    @ANY_SPEED
     @given(corpus=CORPORA)
     def test_two_references_and_odd_lines(self, name: str, corpus: list[tuple[str, list[str]]]) -> None:
         outputs, references = [output for output, _ in corpus], [targets for _, targets in corpus]
@@ -153,6 +155,7 @@ class TestEditRates:
     def test_can_exceed_one_hundred(self) -> None:
         assert value_of("per", "A B C", "X") == 300.0
 
+    @ANY_SPEED
     @given(st.lists(st.sampled_from("abc"), max_size=7), st.lists(st.sampled_from("abc"), min_size=1, max_size=7))
     def test_against_the_recurrence(self, output: list[str], reference: list[str]) -> None:
         expected = 100 * distance(output, reference) / len(reference)

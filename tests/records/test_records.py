@@ -5,7 +5,7 @@ import importlib.metadata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
@@ -15,6 +15,7 @@ from heedful.records.outputs import read_outputs_file
 from heedful.records.results import Result, read_results_file
 from heedful.records.signature import Signature, comparable, describe_settings, parse_signature
 
+ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other work may go on beside
 TEXTS = st.lists(st.tuples(st.text(max_size=4), st.lists(st.text(max_size=4), max_size=3)), max_size=4)
 
 
@@ -40,6 +41,7 @@ class TestManifest:
         with pytest.raises(HeedfulError, match=r"data_manifest.csv:3: not a row"):
             list(read_manifest_file(path))
 
+    @ANY_SPEED
     @given(TEXTS, TEXTS)
     def test_data_hash_is_equal_only_for_equal_data(self, a: list, b: list) -> None:
         """In particular when the same characters are dealt out differently over items, sources and references."""
@@ -90,6 +92,7 @@ class TestSignature:
         expected = "data:3f2a|split:test|decode:beam=5,length_penalty=0.6|seed:1|metric:bleu|nrefs:1|case:mixed|tok:13a"
         assert str(SIGNATURE) == expected
 
+    @ANY_SPEED
     @given(WORDS, WORDS, WORDS, st.integers(), WORDS, st.text(max_size=8))
     def test_reads_back(self, data: str, split: str, decode: str, seed: int, metric: str, counting: str) -> None:
         signature = Signature(data, split, decode, seed, metric, counting)
