@@ -1,4 +1,4 @@
-"""Repeat an experiment with one command: train its runs, then write `experiments/NAME/result.json`, the table and the curves.
+"""Repeat an experiment with one command: train its runs, then write result.json, the table and the curves.
 
     python experiments/repeat.py multi30k-en-de --data PATH/multi30k
     python experiments/repeat.py sigmorphon2021-g2p --data PATH/sigmorphon2021-g2p [--only kor hun]

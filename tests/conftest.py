@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
@@ -9,6 +10,9 @@ install_import_hook(
     ["heedful.attention", "heedful.layers", "heedful.models", "heedful.training", "heedful.decoding", "heedful.data"],
     "beartype.beartype",
 )
+
+hypothesis.settings.register_profile("heedful", deadline=None)  # a busy machine is no fault
+hypothesis.settings.load_profile("heedful")
 
 
 @pytest.fixture(scope="session")
