@@ -143,6 +143,6 @@ def test_multi30k_is_built_in_seconds(shared_data: Path, tmp_path: Path) -> None
     tokenizers = train_tokenizers(TokenizerConfig(source=SideConfig(algorithm="bpe")), corpus, seed=1)
     start = time.process_time()
     store = build_store(tmp_path, corpus, tokenizers, max_length=256)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 8
     assert len(store) == 29_000
     assert store.fingerprint == fingerprint(corpus)
