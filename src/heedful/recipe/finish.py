@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heedful.config import to_tree
-from heedful.data.catalogue import load_split, splits
+from heedful.data.catalogue import load_split
 from heedful.decoding.translator import Translator
 from heedful.evaluation.evaluate import Evaluation, Occasion, result_rows
 from heedful.evaluation.score import Score
@@ -19,7 +19,7 @@ from heedful.models.interface import Seq2Seq
 from heedful.models.weights import FILE, average, load_weights
 from heedful.recipe.prepare import Report
 from heedful.recipe.recipe import Recipe
-from heedful.recipe.score import describe_search, read_test_set, score_test_set
+from heedful.recipe.score import describe_search, final_split, read_test_set, score_test_set
 from heedful.records.manifest import ManifestRow, manifest_rows
 from heedful.records.results import Result
 from heedful.records.run import Run
@@ -51,7 +51,7 @@ def finish(
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
     save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe)), model_card(recipe, model, chosen))
-    split = "test" if "test" in splits(recipe.data) else "dev"
+    split = final_split(recipe.data)
     report("evaluating", {"split": split})
     evaluation = score_test_set(Translator(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe)
     record(recipe, run, evaluation, chosen, split)

@@ -7,9 +7,10 @@ Knows no command line.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heedful.data.catalogue import load_references, load_split, load_tokenised_references
+from heedful.data.catalogue import load_references, load_split, load_tokenised_references, optional_splits, splits
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
+from heedful.errors import HeedfulError
 from heedful.evaluation.evaluate import Evaluation, Translating, evaluate
 from heedful.recipe.recipe import Recipe
 from heedful.records.signature import describe_settings
@@ -39,6 +40,22 @@ def read_test_set(data: DataConfig, split: str) -> TestSet:
     tokenised = load_tokenised_references(data, split)
     wrapped = None if tokenised is None else [[line] for line in tokenised]
     return TestSet(split, sources, load_references(data, split), wrapped)
+
+
+def final_split(data: DataConfig) -> str:
+    """The split by which a finished model is judged: test, or dev where there is no test set or a local copy lacks it.
+
+    A lacking test set was reported as a warning when the data were checked, before training.
+    """
+    if "test" not in splits(data):
+        return "dev"
+    try:
+        next(iter(load_split(data, "test")), None)
+    except HeedfulError:
+        if "test" in optional_splits(data):
+            return "dev"
+        raise
+    return "test"
 
 
 def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> Evaluation:

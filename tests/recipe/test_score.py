@@ -1,0 +1,37 @@
+"""Which split judges a finished model."""
+
+from pathlib import Path
+
+import pytest
+
+from heedful.data.config import DataConfig
+from heedful.errors import HeedfulError
+from heedful.recipe.score import final_split
+
+
+def own_files(folder: Path, **splits: str) -> DataConfig:
+    for name, text in splits.items():
+        (folder / f"{name}.tsv").write_text(text, encoding="utf-8")
+    return DataConfig(**{name: [str(folder / f"{name}.tsv")] for name in splits})
+
+
+def test_the_test_set_judges(tmp_path: Path) -> None:
+    assert final_split(own_files(tmp_path, train="a\tb\n", dev="a\tb\n", test="a\tb\n")) == "test"
+
+
+def test_dev_judges_where_there_is_no_test_set(tmp_path: Path) -> None:
+    assert final_split(own_files(tmp_path, train="a\tb\n", dev="a\tb\n")) == "dev"
+
+
+def test_dev_judges_where_a_local_copy_of_a_named_set_lacks_its_test_set(tmp_path: Path) -> None:
+    folder = tmp_path / "low"
+    folder.mkdir()
+    for split in ("train", "dev"):
+        (folder / f"ady_{split}.tsv").write_text("a\tb\n" * (800 if split == "train" else 100), encoding="utf-8")
+    assert final_split(DataConfig(catalogue="sigmorphon2021-g2p-ady", folder=str(tmp_path))) == "dev"
+
+
+def test_an_own_test_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    data = own_files(tmp_path, train="a\tb\n", dev="a\tb\n")
+    with pytest.raises(HeedfulError):
+        final_split(data.model_copy(update={"test": (str(tmp_path / "gone.tsv"),)}))
