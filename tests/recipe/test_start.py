@@ -71,7 +71,7 @@ class TestFirstRecipe:
 
     def test_every_key_is_there_and_described_tables_too(self) -> None:
         text, _ = first_recipe(None, {"train": (), "dev": (), "test": ()}, [])
-        for key in ("clip_norm", "threads", "d_k", "temperature", "catalogue"):
+        for key in ("patience", "threads", "d_k", "temperature", "catalogue"):
             assert f"# {key} =  # " in text
         for table in ("data", "tokenizer", "model", "training", "search", "evaluation"):
             assert f"\n[{table}]\n# " in text

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from heedful.config import read_toml
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
 from heedful.recipe.finish import Finished, finish
-from heedful.recipe.recipe import Recipe, resolve_recipe
+from heedful.recipe.recipe import stored_recipe
 from heedful.records.run import Run
 from heedful.text.tokenizer import load_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -18,7 +17,7 @@ def average_run(folder: Path, last: int) -> Finished:
     Raises HeedfulError if the run has fewer.
     """
     with Run.open(folder) as run:
-        recipe: Recipe = resolve_recipe([read_toml(folder / "config.resolved.toml")]).config
+        recipe = stored_recipe(folder)
         checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
         there = len(checkpoints.validated())
         if there < max(last, 1):

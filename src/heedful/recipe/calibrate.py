@@ -17,6 +17,8 @@ from heedful.training.loop import build_optimizer, compute_loss
 Precision = Literal["float32", "bfloat16"]
 REPEATS = 8
 WARM_UP = 3
+FEW_SYMBOLS = 100  # of a vocabulary of characters or phones
+USUAL_LENGTHS = (15, 15)  # tokens, where nothing is known yet
 SHARE = 0.9  # of the measured speed: batches differ, and machines have other work
 
 
@@ -43,6 +45,24 @@ def calibrate(
     }
     precision = min(measured, key=lambda name: measured[name])
     return Calibrated(precision, measured[precision], max(100, int(SHARE * 60 * minutes / measured[precision])))
+
+
+def settled(recipe: Recipe, stored: Recipe | None) -> Recipe:
+    """The recipe with `precision = "auto"` replaced by a choice: that of the stored run, or the quicker one here.
+
+    What is chosen stands in the run's resolved configuration, so that the run can be repeated.
+    """
+    if recipe.training.precision != "auto":
+        return recipe
+    precision = stored.training.precision if stored is not None else _quicker(recipe)
+    return recipe.model_copy(update={"training": recipe.training.model_copy(update={"precision": precision})})
+
+
+def _quicker(recipe: Recipe) -> Precision:
+    source = recipe.tokenizer.source
+    target = source if recipe.tokenizer.joint else recipe.tokenizer.target or source
+    sizes = [side.vocab_size if side.kind == "sentencepiece" else FEW_SYMBOLS for side in (source, target)]
+    return calibrate(recipe, sizes[0], sizes[1], USUAL_LENGTHS, minutes=1).precision
 
 
 def _seconds(recipe: Recipe, batch: Batch, precision: Precision, source_size: int, target_size: int) -> float:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful.config import Layer, read_toml
+from heedful.config import Layer
 from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
+from heedful.errors import ConfigError
 from heedful.evaluation.report import NextCommand, Picture, write_report
 from heedful.inspection.blocks import blocks
 from heedful.inspection.svg import trace_svg
 from heedful.recipe.calibrate import calibrate
 from heedful.recipe.load import load
 from heedful.recipe.prepare import Report
-from heedful.recipe.recipe import Recipe, resolve_recipe
+from heedful.recipe.recipe import Recipe, resolve_recipe, stored_recipe
 from heedful.recipe.train import train
 from heedful.records.outputs import Output
 from heedful.records.results import Result
@@ -75,6 +76,8 @@ def demo(folder: Path, max_minutes: float, command: Sequence[str], report: Repor
     A run that is there already is finished if it was interrupted, and otherwise only shown again.
     """
     begun = (folder / "config.resolved.toml").is_file()
+    if begun and stored_recipe(folder).data.catalogue != RECIPE["data"]["catalogue"]:
+        raise ConfigError(f"{folder} holds a run of another recipe.", hint="Choose another directory: --run NAME.")
     done = begun and Run.open(folder).state() == "complete"
     if not done:
         recipe = stored_recipe(folder) if begun else demo_recipe(max_minutes)
@@ -102,11 +105,6 @@ def demo_recipe(max_minutes: float) -> Recipe:
         "validate_every": max(1, found.max_updates // 6),
     }
     return resolve_recipe([Layer("the demo", dict(RECIPE)), Layer("this machine", {"training": fitted})]).config
-
-
-def stored_recipe(folder: Path) -> Recipe:
-    """The recipe of a run that was begun."""
-    return resolve_recipe([read_toml(folder / "config.resolved.toml")]).config
 
 
 def _shown(translator: Translator, outputs: Sequence[Output]) -> list[Shown]:

@@ -93,8 +93,8 @@ _T2T_BASE_V2 = {
 # constant 2.0 * linear_warmup * rsqrt_decay * rsqrt_hidden_size is v2's curve under another name.
 _T2T_BASE_V3 = {**_T2T_BASE_V2, "training.optimizer_betas": (0.9, 0.997)}
 
-# The published model [Wu 2021] is post-norm, with a peak of 0.005 after 2,000 updates of 8,192 tokens, and 8,000 updates;
-# this one reaches its score in a fifth of that work (experiments/LOG.md).
+# The published model [Wu 2021] is post-norm, with a peak of 0.005 after 2,000 of 8,000 updates of 8,192 tokens. What is
+# changed here is in experiments/LOG.md, with the reasons.
 _MULTI30K_TINY = {
     "tokenizer.joint": True,
     "tokenizer.source.kind": "sentencepiece",
@@ -178,7 +178,7 @@ PRESETS = MappingProxyType(
         "t2t-base-v1": Preset("tensor2tensor's transformer_base_v1, as published: post-norm", _T2T_BASE_V1),
         "t2t-base-v2": Preset("its transformer_base_v2: pre-norm, more dropout, warm-up 8,000, factor 2", _T2T_BASE_V2),
         "t2t-base-v3": Preset("its transformer_base since v3: v2 with Adam's second beta at 0.997", _T2T_BASE_V3),
-        "multi30k-tiny": Preset("4+4 pre-norm layers of width 128, for tens of thousands of sentence pairs", _MULTI30K_TINY),
+        "multi30k-tiny": Preset("tens of thousands of sentence pairs: 4+4 pre-norm layers, width 128", _MULTI30K_TINY),
         "character": Preset(
             "spelling to sound, transliteration: characters, 3+3 pre-norm layers of width 128", _CHARACTER
         ),

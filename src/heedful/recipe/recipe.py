@@ -12,6 +12,7 @@ from heedful.decoding.config import SearchConfig
 from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
 from heedful.models.config import ModelConfig
+from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
 from heedful.text.config import TokenizerConfig
 from heedful.training.config import TrainingConfig
@@ -34,7 +35,18 @@ class Recipe(Config):
     def _selects_what_is_measured(self) -> "Recipe":
         measured = ["loss", *(self.evaluation.metrics if self.evaluation.dev_sentences else ())]
         if self.training.select not in measured:
-            raise ValueError(f"training.select must be one of {', '.join(measured)}, but is {self.training.select!r}")
+            wanted = f"must be one of {', '.join(measured)}, or be added to `evaluation.metrics`"
+            raise ValueError(f"`training.select` {wanted}, but is {self.training.select!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _ties_what_is_joint(self) -> "Recipe":
+        """Two vocabularies of one size would share a matrix in which each row means two unrelated symbols."""
+        if self.model.tie == "all" and not self.tokenizer.joint:
+            raise ValueError(
+                '`model.tie` = "all" shares one matrix between source and target, but `tokenizer.joint` is false: '
+                'set model.tie = "decoder" or tokenizer.joint = true'
+            )
         return self
 
 
@@ -42,9 +54,17 @@ def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
     """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths stay relative
     to the caller.
     """
+    if path is not None and not path.exists() and str(path) in preset_names():
+        hint = f"Begin a recipe with it (heedful init --preset {path}), or set preset={path} and your data."
+        raise ConfigError(f"{path} is a preset, and no recipe file has this name.", hint=hint)
     layers = [read_toml(path)] if path is not None else []
     layers.append(parse_overrides(overrides))
     return resolve_recipe(layers)
+
+
+def stored_recipe(folder: Path) -> Recipe:
+    """The recipe that a run directory was begun with."""
+    return resolve_recipe([read_toml(folder / "config.resolved.toml")]).config
 
 
 def resolve_recipe(layers: Sequence[Layer]) -> Resolved:

@@ -38,8 +38,9 @@ class TrainingConfig(Config):
         default=None, description="stop after so many minutes of training, over all resumptions"
     )
     clip_norm: Positive | None = Field(default=None, description="largest L2 norm of the gradient")
-    precision: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="bfloat16: matrix products in bf16, weights and sums in float32"
+    precision: Literal["float32", "bfloat16", "auto"] = Field(
+        default="float32",
+        description="bfloat16: matrix products in bf16, weights and sums in float32; auto: the quicker one here",
     )
     validate_every: Count = Field(default=1000, description="updates between validations")
     patience: Count | None = Field(default=None, description="stop after so many validations without a better one")
