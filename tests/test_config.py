@@ -70,6 +70,7 @@ def refusal(*layers: Layer) -> ConfigError:
 
 
 NAMED = Layer("preset", {"name": "Swan"})
+READ = "`heedful init` writes a recipe with every key, its default and what it is for."
 
 
 class TestReading:
@@ -218,27 +219,28 @@ class TestResolving:
     @pytest.mark.parametrize(
         ("assignment", "message", "hint"),
         [
-            ("engine.power=9.5", "`engine.power` must be a valid integer, but is 9.5.", None),
-            ("engine.power=0", "`engine.power` must be greater than 0, but is 0.", None),
-            ("engine.power=true", "`engine.power` must be a valid integer, but is True.", None),
+            ("engine.power=9.5", "`engine.power` must be a valid integer, but is 9.5.", "`power`: in kilowatts."),
+            ("engine.power=0", "`engine.power` must be greater than 0, but is 0.", "`power`: in kilowatts."),
+            ("engine.power=true", "`engine.power` must be a valid integer, but is True.", "`power`: in kilowatts."),
             (
                 "engine.fuel=disel",
                 "`engine.fuel` must be 'diesel' or 'petrol', but is 'disel'.",
                 "Did you mean `diesel`?",
             ),
-            ("engine.fuel=coal", "`engine.fuel` must be 'diesel' or 'petrol', but is 'coal'.", None),
+            ("engine.fuel=coal", "`engine.fuel` must be 'diesel' or 'petrol', but is 'coal'.", READ),
             (
                 "sails=yes",
                 "`sails` must be a valid boolean, but is 'yes'.",
                 "TOML writes truth values as true and false.",
             ),
-            ("length=inf", "`length` must be a finite number, but is inf.", None),
-            ("ratios=[1, 'x']", "`ratios` must be a valid number, but is 'x'.", None),
-            ("engine=3", "`engine` must be a table, but is 3.", None),
-            ("name.first=3", "`name` must be a valid string, but is a table.", None),
+            ("length=inf", "`length` must be a finite number, but is inf.", "`length`: in metres."),
+            ("ratios=[1, 'x']", "`ratios` must be a valid number, but is 'x'.", READ),
+            ("engine=3", "`engine` must be a table, but is 3.", READ),
+            ("spare.power=x", "`spare.power` must be a valid integer, but is 'x'.", "`power`: in kilowatts."),
+            ("name.first=3", "`name` must be a valid string, but is a table.", READ),
         ],
     )
-    def test_wrong_value(self, assignment: str, message: str, hint: str | None) -> None:
+    def test_wrong_value(self, assignment: str, message: str, hint: str) -> None:
         error = refusal(NAMED, parse_overrides([assignment]))
         assert (error.message, error.hint) == (f"command line: {message}", hint)
 

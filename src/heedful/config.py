@@ -61,7 +61,7 @@ def read_toml(path: Path) -> Layer:
         return Layer(str(path), tomllib.loads(text), text)
     except tomllib.TOMLDecodeError as error:
         hint = 'Strings need quotes in TOML: norm = "post".'
-        raise ConfigError(f"{path}: {_lower_first(str(error))}.", hint=hint) from None
+        raise ConfigError(f"{path}: {error}.", hint=hint) from None
 
 
 def parse_overrides(assignments: Sequence[str]) -> Layer:
@@ -140,7 +140,7 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], layers: Sequence[Laye
         return ConfigError(f"`{key}` is required and has no default.", hint=hint)
     if error["type"] == "value_error":  # from a validator of ours, often about several keys of one table
         message = error["msg"].removeprefix("Value error, ")
-        named = [[*path, name] for name in re.findall(r"`(\w+)`", message)]
+        named = [[*path, *name.split(".")] for name in re.findall(r"`([\w.]+)`", message)]
         subject = f"[{key}]: " if key and isinstance(found, dict) else f"`{key}`: " if key else ""
         return ConfigError(f"{_place([*named, path], layers)}{subject}{message}.")
     place = _place([path], layers)
@@ -148,7 +148,8 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], layers: Sequence[Laye
         return ConfigError(f"{place}unknown key `{key}`.", hint=_nearest(kind, path))
     wanted = "must be a table" if error["type"] == "model_type" else re.sub("^Input should", "must", error["msg"])
     but = "a table" if isinstance(found, dict) else repr(found)
-    return ConfigError(f"{place}`{key}` {_lower_first(wanted)}, but is {but}.", hint=_suggestion(error))
+    hint = _suggestion(error) or _meaning(kind, path)
+    return ConfigError(f"{place}`{key}` {wanted[:1].lower()}{wanted[1:]}, but is {but}.", hint=hint)
 
 
 def _nearest(kind: type[BaseModel], path: Sequence[str]) -> str:
@@ -175,8 +176,14 @@ def _suggestion(error: ErrorDetails) -> str | None:
     return None
 
 
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _meaning(kind: type[BaseModel], path: Sequence[str]) -> str:
+    """What a key is for, where that is written down; else where to read it."""
+    for name in path[:-1]:
+        kind = next(iter(_sections_in(kind.model_fields[name].annotation)), kind)
+    field = kind.model_fields.get(path[-1]) if path else None
+    if field is None or not field.description:
+        return "`heedful init` writes a recipe with every key, its default and what it is for."
+    return f"`{path[-1]}`: {field.description}."
 
 
 def _place(paths: Sequence[Sequence[str]], layers: Sequence[Layer]) -> str:
@@ -250,11 +257,6 @@ def to_tree(config: BaseModel) -> Tree:
     return config.model_dump(mode="json", exclude_none=True)
 
 
-def to_plain(value: Any) -> Any:
-    """Tuples as lists, as TOML and JSON have them."""
-    return [to_plain(inner) for inner in value] if isinstance(value, tuple) else value
-
-
 def to_toml(config: BaseModel, *, comments: bool = False) -> str:
     """Write a configuration as TOML.
 
@@ -269,13 +271,14 @@ def _table_lines(config: BaseModel, path: tuple[str, ...], comments: bool) -> li
     if comments and config.__doc__:
         lines.append(f"# {config.__doc__.strip().splitlines()[0]}")
     tables: list[str] = []
+    plain = to_tree(config)
     for name, field in type(config).model_fields.items():
         value = getattr(config, name)
         if isinstance(value, BaseModel):
             tables += ["", *_table_lines(value, (*path, name), comments)]
         elif value is not None:
             note = f"  # {field.description}" if comments and field.description else ""
-            lines.append(f"{name} = {tomlkit.item(to_plain(value)).as_string()}{note}")
+            lines.append(f"{name} = {tomlkit.item(plain[name]).as_string()}{note}")
         elif comments:
             section = f"[{'.'.join((*path, name))}]" if _sections_in(field.annotation) else f"{name} ="
             lines.append(f"# {section}  # {field.description or 'not set'}")
