@@ -53,7 +53,7 @@ def test_the_tour_runs(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
     script = f"set -euo pipefail\n{tour}"
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=400
+        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert "e d c b a" in done.stdout

@@ -1,0 +1,45 @@
+"""Every experiment that is kept says how it was made, and can be made again."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.house.source import ROOT
+
+from heedful.recipe.recipe import load_recipe
+
+RESULTS = sorted((ROOT / "experiments").glob("*/result.json"))
+RUN_KEYS = {"run", "seed", "parameters", "updates", "minutes", "threads", "machine", "recipe", "overrides", "scores"}
+SCORE_KEYS = {"split", "metric", "value", "ci_low", "ci_high", "n", "signature"}
+
+
+def test_every_folder_of_experiments_has_its_result() -> None:
+    folders = [path for path in (ROOT / "experiments").iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert sorted(path / "result.json" for path in folders) == RESULTS
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.parent.name)
+class TestResult:
+    def test_says_how_it_was_made(self, path: Path) -> None:
+        result = json.loads(path.read_text("utf-8"))
+        assert f"experiments/repeat.py {path.parent.name}" in result["command"]
+        assert result["runs"]
+        for run in result["runs"]:
+            assert run.keys() >= RUN_KEYS
+            assert run["scores"]
+            for score in run["scores"]:
+                assert score.keys() >= SCORE_KEYS
+                assert score["signature"]
+                assert score["ci_low"] <= score["value"] <= score["ci_high"]
+
+    def test_recipes_still_load(self, path: Path) -> None:
+        for run in json.loads(path.read_text("utf-8"))["runs"]:
+            assert load_recipe(ROOT / run["recipe"], run["overrides"]).config.seed == run["seed"]
+
+    def test_table_holds_the_same_scores(self, path: Path) -> None:
+        table = path.with_name("table.md").read_text("utf-8")
+        for run in json.loads(path.read_text("utf-8"))["runs"]:
+            (row,) = [line for line in table.splitlines() if re.match(rf"\|\s*{re.escape(run['run'])}\s*\|", line)]
+            for score in run["scores"]:
+                assert f"{score['value']:.2f}" in row
