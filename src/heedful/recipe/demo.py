@@ -35,14 +35,7 @@ RECIPE: Mapping[str, Any] = {
     "data": {"catalogue": "cmudict"},
     "tokenizer": {"target": {"kind": "words"}},
     "model": {"dropout": 0.0},  # six epochs are too few to learn anything by heart
-    "training": {
-        "schedule": "linear",
-        "learning_rate": 0.002,
-        "warmup_steps": 90,
-        "max_tokens": 2048,
-        "patience": None,
-        "log_every": 10,
-    },
+    "training": {"log_every": 10},
     "search": {"beam": 4},
     "evaluation": {"metrics": ["wer", "per"]},
 }
