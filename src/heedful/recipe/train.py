@@ -1,13 +1,16 @@
 """The main road: a recipe in, a run directory with a trained, scored bundle out."""
 
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+import tempfile
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from heedful.config import to_toml
+from heedful.config import flatten, to_toml
 from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, Interrupted
@@ -15,15 +18,16 @@ from heedful.evaluation.metrics import metrics_for
 from heedful.models.build import build_model
 from heedful.models.device import choose_device, device_of
 from heedful.models.interface import Seq2Seq
+from heedful.recipe.calibrate import settled
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.preflight import Preflight, preflight
 from heedful.recipe.prepare import Prepared, Report, prepare
-from heedful.recipe.recipe import Recipe, load_recipe
+from heedful.recipe.recipe import Recipe, load_recipe, stored_recipe
 from heedful.recipe.score import TestSet, read_test_set, score_test_set
-from heedful.records.run import Run
+from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
-from heedful.training.interrupt import stop_on_signal
+from heedful.training.interrupt import stop_on_signal, stop_on_termination
 from heedful.training.loop import Diverged, Outcome, Trainer, Validation, compute_loss
 
 CHANGEABLE = (
@@ -60,15 +64,23 @@ def train(
 
     The run directory is `folder`, or else the recipe's `run`, or else `runs/` and the name of the file or preset.
 
-    Raises ConfigError before any work if the directory holds a run and `resume` is false, or one with another recipe;
-    Interrupted, with a checkpoint written, on Ctrl-C.
+    Raises ConfigError before any work if the directory holds a run and `resume` is false, or one with another recipe
+    (a run that has not kept a single update is begun anew); Interrupted, with a checkpoint written, on Ctrl-C.
     """
     path = None if isinstance(recipe, Recipe) else Path(recipe)
     resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
     folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
-    with Run.create(folder, to_toml(resolved), command, CHANGEABLE) as run:
-        return _train(resolved, run, report)
+    resolved = settled(resolved, stored_recipe(folder) if resume else None)
+    with (
+        stop_on_termination(),
+        Run.create(folder, to_toml(resolved), command, _changeable(folder, to_toml(resolved))) as run,
+    ):
+        try:
+            return _train(resolved, run, report)
+        except KeyboardInterrupt:
+            message = "Interrupted; what was finished is kept."
+            raise Interrupted(message, hint=f"Go on with: {resume_command(folder)}") from None
 
 
 def run_folder(recipe: Recipe, path: Path | None) -> Path:
@@ -77,10 +89,18 @@ def run_folder(recipe: Recipe, path: Path | None) -> Path:
     return Path(recipe.run) if recipe.run else Path("runs") / name
 
 
+def resume_command(folder: Path) -> str:
+    """What to type to go on with a run."""
+    return f"heedful train --resume {shlex.quote(str(folder))}"
+
+
 def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
-    """Everything short of training, in a scratch folder: prepared data, one batch, a finite loss."""
-    prepared = prepare(recipe, folder, report)
-    return preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), folder)
+    """Everything short of training, in a scratch folder: prepared data, one batch, a finite loss, and the room on the
+    disk of the run directory `folder`, which is left as it is.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        prepared = prepare(recipe, Path(scratch), report)
+        return preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), folder)
 
 
 def new_model(recipe: Recipe, prepared: Prepared) -> Seq2Seq:
@@ -124,7 +144,7 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
             f"{error.message} Its batch: training pairs {_short(lines)}.", lines, hint=error.hint or ""
         ) from None
     except Interrupted as error:
-        raise Interrupted(error.message, hint=f"Go on with: heedful train --resume {run.folder}") from None
+        raise Interrupted(error.message, hint=f"Go on with: {resume_command(run.folder)}") from None
     log("ended", {"reason": outcome.reason, **_progress_facts(outcome)})
     return Trained(run.folder, outcome, finish(recipe, run, model, prepared.tokenizers, checkpoints, log))
 
@@ -177,12 +197,23 @@ def _selected(recipe: Recipe, values: Mapping[str, float]) -> float:
 
 
 def _refuse_unasked_resumption(folder: Path, resume: bool) -> None:
-    begun = (folder / "config.resolved.toml").exists()
-    if begun and not resume:
-        hint = f"Go on with it (heedful train --resume {folder}), or choose another directory: run=NAME."
+    if _has_trained(folder) and not resume:
+        hint = f"Go on with it ({resume_command(folder)}), or choose another directory: run=NAME."
         raise ConfigError(f"{folder} holds a run already.", hint=hint)
-    if resume and not begun:
+    if resume and not is_run(folder):
         raise ConfigError(f"{folder} holds no run to resume.", hint="Leave out --resume to begin one.")
+
+
+def _has_trained(folder: Path) -> bool:
+    """Whether a run has a checkpoint, and so something to lose."""
+    return CheckpointFolder(Run(folder).checkpoints, keep=1).last() is not None
+
+
+def _changeable(folder: Path, recipe_toml: str) -> Collection[str]:
+    """The keys that may differ from those of the run that is there: all of them, while no update is kept."""
+    if _has_trained(folder) or not is_run(folder):
+        return CHANGEABLE
+    return flatten(Run(folder).config()).keys() | flatten(tomllib.loads(recipe_toml)).keys()
 
 
 def _progress_facts(outcome: Outcome) -> dict[str, Any]:

@@ -18,6 +18,18 @@ from heedful.models.weights import FILE, load_weights, read_tensors, weights_of,
 
 
 @dataclass(frozen=True)
+class Window:
+    """What was measured since the last log line: sums in nats over `count` tokens, and of norms over updates."""
+
+    smoothed: float = 0.0
+    nll: float = 0.0
+    count: int = 0
+    norm: float = 0.0
+    updates: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far training has come. Data position and randomness follow from `update`, so that is all there is."""
 
@@ -27,6 +39,7 @@ class Progress:
     best_score: float = float("-inf")  # higher is better
     without_better: int = 0  # validations since the best one
     validated: bool = False  # written at a validation, so it may be averaged
+    window: Window = Window()  # what the next log line begins with
 
 
 class CheckpointFolder:
@@ -50,7 +63,7 @@ class CheckpointFolder:
             if final.exists():  # a validated checkpoint replaces the one that an interruption left at the same update
                 shutil.rmtree(final)
             partial.rename(final)
-            # `best` first: were it second, a kill in between would leave a `last` that believes `best` points to itself.
+            # `best` first: were it second, a kill in between would leave a `last` that thinks `best` points to it.
             if progress.validated and progress.best_update == progress.update:
                 _point(self.folder / "best", name)
             _point(self.folder / "last", name)
@@ -110,9 +123,10 @@ def read_progress(folder: Path) -> Progress:
     """The progress.json of a checkpoint; HeedfulError where it is missing or damaged."""
     path = folder / "progress.json"
     try:
-        return Progress(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, TypeError, ValueError):
-        hint = "Write the name of a whole checkpoint (update-...) into the file `last` beside it, then go on with --resume."
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        return Progress(**{**facts, "window": Window(**facts.get("window", {}))})
+    except (OSError, TypeError, ValueError, AttributeError):
+        hint = "Write the name of a whole checkpoint (update-...) into the file `last` beside it, then use --resume."
         raise HeedfulError(f"{path} is missing or damaged.", hint=hint) from None
 
 

@@ -8,6 +8,22 @@ from types import FrameType
 
 
 @contextmanager
+def stop_on_termination() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so that what is open is closed and the user is told.
+
+    Outside the main thread, where Python allows no handlers, nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+@contextmanager
 def stop_on_signal() -> Iterator[Callable[[], bool]]:
     """A function that tells whether a stop was asked for. After the first signal the former handlers are back.
 

@@ -17,7 +17,7 @@ from heedful.data.batch import Batch
 from heedful.errors import HeedfulError, Interrupted
 from heedful.models.interface import Seq2Seq
 from heedful.seeds import seed_of
-from heedful.training.checkpoint import CheckpointFolder, Progress
+from heedful.training.checkpoint import CheckpointFolder, Progress, Window
 from heedful.training.config import TrainingConfig
 from heedful.training.objective import Loss, label_smoothed_cross_entropy
 from heedful.training.schedule import learning_rate
@@ -77,17 +77,20 @@ class Trainer:
         checkpoint, when `stop_requested` turns true.
         """
         progress = self.checkpoints.load_last(self.model, self.optimizer)
-        window = _Window()
+        if self._ended(progress) is not None and not progress.validated:  # interrupted, and the limits lowered since
+            progress = self._validate(progress, validate)
+            self.checkpoints.save(self.model, self.optimizer, progress)
         while (reason := self._ended(progress)) is None:
             started = time.perf_counter()
             update = progress.update + 1
             updated = self.update(update, batch_at)
             spent = time.perf_counter() - started
-            window.add(updated, spent)
-            progress = replace(progress, update=update, seconds=progress.seconds + spent, validated=False)
+            window = _joined(progress.window, updated, spent)
+            seconds = progress.seconds + spent
+            progress = replace(progress, update=update, seconds=seconds, validated=False, window=window)
             if update % self.config.log_every == 0:
-                self._log_window(progress, window)
-                window = _Window()
+                self._log_window(progress, updated.learning_rate)
+                progress = replace(progress, window=Window())
             if update % self.config.validate_every == 0 or self._ended(progress) is not None:
                 progress = self._validate(progress, validate)
                 self.checkpoints.save(self.model, self.optimizer, progress)
@@ -161,8 +164,16 @@ class Trainer:
         self.log("validation", {**where, **found.values, **spent})
         return progress
 
-    def _log_window(self, progress: Progress, window: "_Window") -> None:
-        self.log("train", {"update": progress.update, "seconds": progress.seconds, **window.facts()})
+    def _log_window(self, progress: Progress, rate: float) -> None:
+        window = progress.window
+        measured = {
+            "loss": window.smoothed / window.count,
+            "perplexity": math.exp(min(window.nll / window.count, 50.0)),
+            "learning_rate": rate,
+            "gradient_norm": window.norm / window.updates,
+            "target_tokens_per_second": window.count / window.seconds,
+        }
+        self.log("train", {"update": progress.update, "seconds": progress.seconds, **measured})
 
     def _ended(self, progress: Progress) -> str | None:
         config = self.config
@@ -195,30 +206,16 @@ class Updated(NamedTuple):
     learning_rate: float
 
 
-class _Window:
-    """What happened since the last log line."""
-
-    def __init__(self) -> None:
-        self.total = Sums()
-        self.norms: list[float] = []
-        self.rate = 0.0
-        self.seconds = 0.0
-
-    def add(self, updated: Updated, seconds: float) -> None:
-        so_far, new = self.total, updated.total
-        self.total = Sums(so_far.smoothed + new.smoothed, so_far.nll + new.nll, so_far.count + new.count)
-        self.norms.append(updated.gradient_norm)
-        self.rate = updated.learning_rate
-        self.seconds += seconds
-
-    def facts(self) -> dict[str, float]:
-        return {
-            "loss": self.total.smoothed / self.total.count,
-            "perplexity": math.exp(min(self.total.nll / self.total.count, 50.0)),
-            "learning_rate": self.rate,
-            "gradient_norm": sum(self.norms) / len(self.norms),
-            "target_tokens_per_second": self.total.count / self.seconds,
-        }
+def _joined(window: Window, updated: Updated, seconds: float) -> Window:
+    """The window and one more update."""
+    return Window(
+        window.smoothed + updated.total.smoothed,
+        window.nll + updated.total.nll,
+        window.count + updated.total.count,
+        window.norm + updated.gradient_norm,
+        window.updates + 1,
+        window.seconds + seconds,
+    )
 
 
 def compute_loss(model: Seq2Seq, batch: Batch, config: TrainingConfig) -> Loss:
