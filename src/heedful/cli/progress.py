@@ -27,7 +27,7 @@ class TrainingDisplay:
 
     def __init__(self, max_updates: int, max_minutes: float | None) -> None:
         self.max_updates, self.max_minutes = max_updates, max_minutes
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         self.last_plain = float("-inf")
         self.live: Progress | None = None
         self.task = TaskID(0)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from heedful.cli.lines import read_lines
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 
 CHUNK = 1000
 
@@ -35,6 +35,8 @@ def score(
 
 
 def _pairs(source: Path, target: Path) -> list[tuple[str, str]]:
+    if str(source) == str(target) == "-":
+        raise ConfigError("Source and target cannot both be standard input.", hint="Name a file for one of them.")
     sources, targets = list(read_lines(source)), list(read_lines(target))
     if len(sources) != len(targets):
         raise HeedfulError(

@@ -29,14 +29,17 @@ def train(
         int | None, typer.Option(min=1, help="Drive so many pairs to zero loss instead: a test of the set-up.")
     ] = None,
     max_minutes: Annotated[float | None, typer.Option(min=0, help="Stop training after so many minutes.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the final scores as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as one JSON object.")] = False,
 ) -> None:
     """Train a model as a recipe says, score it, and keep everything in a run directory."""
+    asked = [name for name, wanted in (("--resume", resume), ("--dry-run", dry_run), ("--overfit", overfit)) if wanted]
+    if len(asked) > 1:
+        raise ConfigError(f"{' and '.join(asked)} exclude each other.", hint="Ask for one at a time.")
     recipe, folder = _recipe(settings, resume, max_minutes)
     if dry_run:
-        _print_dry_run(recipe, folder)
+        _print_dry_run(recipe, folder, as_json)
     elif overfit is not None:
-        _print_overfit(recipe, overfit)
+        _print_overfit(recipe, overfit, as_json)
     else:
         _train(recipe, folder, resume, as_json)
 
@@ -44,9 +47,9 @@ def train(
 def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tuple[Recipe, Path]":
     """The recipe that the command line comes to, and its run directory."""
     from heedful.recipe.recipe import load_recipe
-    from heedful.recipe.train import run_folder
+    from heedful.recipe.train import resume_command, run_folder
 
-    named = [] if "=" in settings[0] else settings[:1]
+    named = settings[:1] if "=" not in settings[0] or Path(settings[0]).exists() else []
     overrides = settings[len(named) :]
     if max_minutes is not None:
         overrides = [*overrides, f"training.max_minutes={max_minutes}"]
@@ -54,9 +57,12 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
     stored = path / "config.resolved.toml" if path is not None else None
     if stored is not None and stored.is_file():
         if not resume:
-            raise ConfigError(f"{path} is a run.", hint=f"Go on with it: heedful train {path} --resume")
+            raise ConfigError(f"{path} is a run.", hint=f"Go on with it: {resume_command(path)}")
         assert path is not None
         return load_recipe(stored, overrides).config, path
+    if resume and path is not None and path.is_dir():
+        hint = "`heedful runs list FOLDER` shows the runs in a folder."
+        raise ConfigError(f"{path} holds no run to resume.", hint=hint)
     recipe = load_recipe(path, overrides).config
     return recipe, run_folder(recipe, path)
 
@@ -87,14 +93,16 @@ def _train(recipe: "Recipe", folder: Path, resume: bool, as_json: bool) -> None:
     typer.echo(f"The model is {folder / 'model'}. Try: heedful translate {quoted} FILE", err=True)
 
 
-def _print_dry_run(recipe: "Recipe", folder: Path) -> None:
-    import tempfile
-
-    from heedful.config import to_toml
+def _print_dry_run(recipe: "Recipe", folder: Path, as_json: bool) -> None:
+    from heedful.cli.progress import TrainingDisplay
+    from heedful.config import to_toml, to_tree
     from heedful.recipe.train import dry_run
 
-    with tempfile.TemporaryDirectory() as scratch:
-        found = dry_run(recipe, Path(scratch))
+    with TrainingDisplay(1, None) as display:
+        found = dry_run(recipe, folder, display)
+    if as_json:
+        typer.echo(json.dumps({"run": str(folder), "recipe": to_tree(recipe), **found._asdict()}))
+        return
     typer.echo(to_toml(recipe))
     typer.echo(f"# run directory        {folder}{' (exists)' if folder.exists() else ''}")
     typer.echo(f"# parameters           {found.parameters:,}")
@@ -106,12 +114,15 @@ def _print_dry_run(recipe: "Recipe", folder: Path) -> None:
     typer.echo(f"# loss before training {found.loss:.3f} nats a token")
 
 
-def _print_overfit(recipe: "Recipe", pairs: int) -> None:
+def _print_overfit(recipe: "Recipe", pairs: int, as_json: bool) -> None:
     from heedful.cli.progress import TrainingDisplay
     from heedful.recipe.overfit import UPDATES, overfit
 
     with TrainingDisplay(UPDATES, None) as display:
         found = overfit(recipe, pairs, display)
+    if as_json:
+        typer.echo(json.dumps(found._asdict()))
+        return
     typer.echo(f"{found.pairs} pairs, {found.updates} updates: loss {found.loss:.4f} nats a token")
     typer.echo(f"moved ({len(found.moved)}): {' '.join(found.moved)}")
     typer.echo(f"did not move ({len(found.still)}): {' '.join(found.still) or 'none'}")

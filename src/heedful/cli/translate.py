@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.lines import read_lines
+from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
     from heedful.decoding.translation import Translation
@@ -46,6 +47,10 @@ def translate(
     from heedful.recipe.load import load
     from heedful.text.files import replacing
 
+    if beam is not None and temperature is None and n_best > beam:
+        raise ConfigError(
+            f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=f"Use --beam {n_best}."
+        )
     lines = read_lines(file)
     first = list(islice(lines, CHUNK))  # a missing file is found before the model is loaded
     loaded = load(model)
@@ -74,7 +79,7 @@ def translate(
 
     if output is None:
         for line in printed():
-            sys.stdout.write(line + "\n")
+            sys.stdout.buffer.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
         sys.stdout.flush()
         return
     with replacing(output) as sink:

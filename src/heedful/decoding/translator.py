@@ -18,6 +18,7 @@ from heedful.decoding.sampling import sample
 from heedful.decoding.search import Hypothesis, Request, Step
 from heedful.decoding.segments import Segment, batches, segment_line
 from heedful.decoding.translation import Candidate, Scored, Token, Translation
+from heedful.errors import HeedfulError
 from heedful.models.device import device_of
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.seeds import seed_of
@@ -52,7 +53,7 @@ class Translator:
         segments = [
             segment
             for number, line in enumerate(lines)
-            for segment in segment_line(number, line, self.tokenizers.source, self.search.max_source)
+            for segment in segment_line(number, line, self.tokenizers.source, self._longest_source)
         ]
         of_line: list[list[int]] = [[] for _ in lines]
         for number, segment in enumerate(segments):
@@ -79,6 +80,7 @@ class Translator:
             (self.tokenizers.source.encode(source), self.tokenizers.target.encode(target))
             for source, target in zip(sources, targets, strict=True)
         ]
+        self._check_lengths(pairs)
         wider = [Segment(number, max(pair, key=len)) for number, pair in enumerate(pairs)]
         scored: list[Scored | None] = [None] * len(pairs)
         for numbers in batches(wider, self.search.max_tokens):
@@ -96,6 +98,7 @@ class Translator:
         self.model.eval()
         target_ids = self._best_ids(source) if target is None else self.tokenizers.target.encode(target)
         source_ids = self.tokenizers.source.encode(source)
+        self._check_lengths([(source_ids, target_ids)])
         batch = collate([(source_ids, target_ids)], [0]).to(self._device)
         maps: list[Map] = []
         hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
@@ -105,15 +108,34 @@ class Translator:
         return check_trace(Trace([*source_pieces, END], [BEGIN, *pieces], [*pieces, END], log_p.tolist(), maps))
 
     def _best_ids(self, source: str) -> list[int]:
-        segments = segment_line(0, source, self.tokenizers.source, self.search.max_source)
+        segments = segment_line(0, source, self.tokenizers.source, self._longest_source)
         return self._search(segments[:1], [[]], 1)[0][0].ids if segments else []
+
+    @property
+    def _longest_source(self) -> int:
+        """The most tokens of a segment: what the settings say, or what the model can read."""
+        readable = self.model.longest
+        return self.search.max_source if readable is None else min(self.search.max_source, readable - 1)
+
+    def _longest_output(self, n_source: int, n_prefix: int) -> int:
+        """The most tokens of an output: max_extra more than the source, within what the model can read."""
+        readable, wanted = self.model.longest, n_source + self.search.max_extra
+        return max(n_prefix, wanted if readable is None else min(wanted, readable - 1))
+
+    def _check_lengths(self, pairs: Sequence[tuple[list[int], list[int]]]) -> None:
+        longest = self.model.longest
+        for number, pair in enumerate(pairs, start=1):
+            tokens = 1 + max(map(len, pair))
+            if longest is not None and tokens > longest:
+                hint = "Shorten it, or train with a larger model.max_positions."
+                raise HeedfulError(f"Pair {number} has {tokens} tokens, but this model reads {longest}.", hint=hint)
 
     def _search(self, segments: list[Segment], forced: list[list[int]], n_best: int) -> list[list[Hypothesis]]:
         batch = collate([(segment.ids, []) for segment in segments], range(len(segments))).to(self._device)
         memory = self.model.encode(batch.src, batch.src_mask)
-        extra = self.search.max_extra
         requests = [
-            Request(max(len(s.ids) + extra, len(prefix)), prefix) for s, prefix in zip(segments, forced, strict=True)
+            Request(self._longest_output(len(s.ids), len(prefix)), prefix)
+            for s, prefix in zip(segments, forced, strict=True)
         ]
         if self.search.temperature is not None:
             return self._sample(segments, memory, requests, n_best)
@@ -155,7 +177,7 @@ class Translator:
         candidates = [self._candidate(list(parts)) for parts in zip(*found, strict=False)]
         warnings = []
         if len(segments) > 1:
-            warnings.append(f"longer than {self.search.max_source} tokens: translated in {len(segments)} parts")
+            warnings.append(f"longer than {self._longest_source} tokens: translated in {len(segments)} parts")
         unknown = sum(segment.ids.count(UNK) for segment in segments)
         if unknown:
             warnings.append(f"{unknown} unknown symbol{'s' if unknown > 1 else ''} in the source")

@@ -54,6 +54,11 @@ class Seq2Seq(nn.Module, ABC):
     def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], State]:
         """Consume one token a row; the hidden vector that predicts the next one, and the new state."""
 
+    @property
+    def longest(self) -> int | None:
+        """The most tokens of a source or a target, with its EOS or BOS, that can be read; None where any number can."""
+        return None
+
     @abstractmethod
     def output_weight(self) -> Float[Tensor, "V D"]:
         """The matrix before the softmax: logits are hidden vectors times its transpose."""

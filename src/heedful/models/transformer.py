@@ -82,6 +82,10 @@ class Transformer(Seq2Seq):
         after = TransformerState(state.beams, state.length + 1, written, state.read, state.memory_mask)
         return self.decoder_norm(x)[:, 0], after
 
+    @property
+    def longest(self) -> int | None:
+        return len(self.source_positions.weight) if isinstance(self.source_positions, LearnedPositions) else None
+
     def output_weight(self) -> Float[Tensor, "V D"]:
         return self.output.weight
 

@@ -40,14 +40,15 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPla
     parameters = count_parameters(model)
     kept = recipe.training.keep_last + 3  # best, last, the one being written
     disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle
-    disk_free = shutil.disk_usage(folder).free
-    if disk_free < disk_bytes:
+    disk_free = shutil.disk_usage(next(place for place in (folder, *folder.absolute().parents) if place.exists())).free
+    missing = disk_bytes - sum(file.stat().st_size for file in folder.glob("checkpoints/*/*"))
+    if disk_free < missing:
         raise ConfigError(
-            f"{folder}: {disk_free / 1e6:,.0f} MB are free, but checkpoints need {disk_bytes / 1e6:,.0f} MB.",
+            f"{folder}: {disk_free / 1e6:,.0f} MB are free, but checkpoints need {missing / 1e6:,.0f} MB.",
             hint="Free some space, choose another `run` directory, or lower training.keep_last.",
         )
     batch = _largest_batch(prepared, plan)
-    _check_positions(recipe, batch)
+    _check_positions(recipe, prepared)
     with torch.no_grad():
         loss = compute_loss(model.eval(), batch.to(device_of(model)), recipe.training)
     nll = float(loss.nll) / loss.count
@@ -69,13 +70,17 @@ def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
     )
 
 
-def _check_positions(recipe: Recipe, batch: Batch) -> None:
-    longest = max(batch.src.shape[1], batch.tgt_in.shape[1])
-    if recipe.model.positions == "learned" and longest > recipe.model.max_positions:
-        raise ConfigError(
-            f"The longest training pair has {longest} tokens, but model.max_positions is {recipe.model.max_positions}.",
-            hint=f"Set model.max_positions to at least {longest}, or lower data.max_length.",
-        )
+def _check_positions(recipe: Recipe, prepared: Prepared) -> None:
+    """Learned positions must reach to the end of every pair, whichever batch it is in."""
+    for split, store in (("training", prepared.train), ("dev", prepared.dev)):
+        longest = 1 + max(int(lengths.max()) for lengths in (store.source_lengths, store.target_lengths))
+        if recipe.model.positions == "learned" and longest > recipe.model.max_positions:
+            what = f"The longest {split} pair has {longest} tokens"
+            way_out = "lower data.max_length" if split == "training" else "remove the pair"
+            raise ConfigError(
+                f"{what}, but model.max_positions is {recipe.model.max_positions}.",
+                hint=f"Set model.max_positions to at least {longest}, or {way_out}.",
+            )
 
 
 def _activation_bytes(recipe: Recipe, batch: Batch) -> int:

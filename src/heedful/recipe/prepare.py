@@ -3,19 +3,23 @@
 Knows no model.
 """
 
+import json
 import shutil
+from bisect import bisect_left
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from heedful.config import to_tree
 from heedful.data.catalogue import load_split
 from heedful.data.check import check_data
 from heedful.data.store import PairStore, build_store, open_store
 from heedful.errors import CheckFailed, HeedfulError
 from heedful.recipe.recipe import Recipe
+from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
 
-DONE = "prepared"
+DONE = "prepared"  # written last; holds what it was made from
 NO_LIMIT = 1 << 30  # dev pairs of any length count
 
 
@@ -34,20 +38,26 @@ class Prepared(NamedTuple):
 
 
 def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
-    """Train the tokenisers and encode the corpora into `folder`, or open what is there already, complete.
+    """Train the tokenisers and encode the corpora into `folder`, or open what is there, complete and of this recipe.
 
     Raises HeedfulError for a corpus that cannot be read, and CheckFailed where dev or test pairs stand in the training
     data, before any work is done.
     """
-    if not (folder / DONE).exists():
+    made_from = _origin(recipe)
+    if not (folder / DONE).is_file() or (folder / DONE).read_text(encoding="utf-8") != made_from:
         _check(recipe, report)
-        shutil.rmtree(folder, ignore_errors=True)  # what an interrupted preparation left; it is made from the corpus
-        folder.mkdir(parents=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of another recipe, or left by a kill; it is made from the corpus
         _prepare(recipe, folder, report)
-        (folder / DONE).touch()
+        write_text(folder / DONE, made_from)
     prepared = Prepared(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
     report("prepared", _facts(prepared))
     return prepared
+
+
+def _origin(recipe: Recipe) -> str:
+    """Everything in a recipe that decides what is prepared."""
+    parts = {"seed": recipe.seed, "data": to_tree(recipe.data), "tokenizer": to_tree(recipe.tokenizer)}
+    return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
 
 
 def _check(recipe: Recipe, report: Report) -> None:
@@ -67,8 +77,21 @@ def _prepare(recipe: Recipe, folder: Path, report: Report) -> None:
     tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     tokenizers.save(folder)
     report("encoding", {})
-    build_store(folder / "train", load_split(recipe.data, "train"), tokenizers, recipe.data.max_length)
+    store = build_store(folder / "train", load_split(recipe.data, "train"), tokenizers, recipe.data.max_length)
+    if any(store.dropped.values()):
+        report("data warning", _left_out(store, recipe.data.max_length))
     build_store(folder / "dev", load_split(recipe.data, "dev"), tokenizers, NO_LIMIT)
+
+
+def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
+    """Which training pairs the store lacks, and why."""
+    first = bisect_left(
+        range(len(store)), 1, key=lambda index: store.origin(index) - index
+    )  # those before are all there
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in store.dropped.items() if count)
+    total = len(store) + sum(store.dropped.values())
+    text = f"train:{first + 1}: the first of the pairs that are left out: of {total:,} pairs {reasons}."
+    return {"text": text, "hint": f"data.max_length is {max_length} tokens; `heedful data stats` shows the lengths."}
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

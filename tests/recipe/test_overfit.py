@@ -1,0 +1,50 @@
+"""Driving a few pairs to zero loss, and what is said where that fails."""
+
+from pathlib import Path
+
+import pytest
+from tests.recipe.little import little_settings
+
+from heedful.errors import CheckFailed
+from heedful.models.transformer import Transformer
+from heedful.recipe.overfit import ZERO, overfit
+from heedful.recipe.recipe import Recipe, load_recipe
+from heedful.recipe.train import silent
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    """Dropout, smoothing and accumulation are on, and are left out by overfitting itself."""
+    wider = ("model.d_model=32", "model.d_ff=64", "training.label_smoothing=0.1")
+    return load_recipe(None, little_settings(tmp_path / "data", *wider)).config
+
+
+def test_three_pairs_are_learned_by_heart(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 200)
+    found = overfit(recipe, 3, silent)
+    assert found.loss < ZERO
+    assert found.pairs == 3
+    assert "embed_target.weight" in found.moved
+    assert found.still == []
+
+
+def test_frozen_part_is_named(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose encoder is cut off from the loss: its parameters are counted as those that never moved."""
+    encode = Transformer.encode
+
+    def without_gradient(*arguments: object) -> object:
+        memory = encode(*arguments)  # type: ignore[arg-type]
+        return memory._replace(values=memory.values.detach())
+
+    monkeypatch.setattr(Transformer, "encode", without_gradient)
+    monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 2)
+    with pytest.raises(
+        CheckFailed, match=r"3 pairs still have a loss of .* after 2 updates; 1\d parameters never moved"
+    ):
+        overfit(recipe, 3, silent)
+
+
+def test_more_pairs_than_there_are(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 1)
+    with pytest.raises(CheckFailed, match="200 pairs"):
+        overfit(recipe, 999, silent)

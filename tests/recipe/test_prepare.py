@@ -1,0 +1,88 @@
+"""Tokenisers and stores of a recipe: made once, kept, and made anew for another recipe."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recipe.little import little_settings
+
+from heedful.recipe.prepare import Prepared, prepare
+from heedful.recipe.recipe import load_recipe
+
+
+class Steps:
+    """A report that remembers the events."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.facts: dict[str, Mapping[str, Any]] = {}
+
+    def __call__(self, event: str, facts: Mapping[str, Any]) -> None:
+        self.events.append(event)
+        self.facts[event] = facts
+
+
+def prepared(tmp_path: Path, *changes: str) -> tuple[Prepared, Steps]:
+    recipe = load_recipe(None, little_settings(tmp_path / "files", *changes)).config
+    steps = Steps()
+    return prepare(recipe, tmp_path / "data", steps), steps
+
+
+ALL = ["checking", "tokenizers", "encoding", "prepared"]
+
+
+def test_once(tmp_path: Path) -> None:
+    first, steps = prepared(tmp_path)
+    assert steps.events == ALL
+    assert steps.facts["prepared"] == {
+        "train_pairs": 200,
+        "dev_pairs": 12,
+        "dropped": {"empty": 0, "too long": 0},
+        "source_size": 30,
+        "target_size": 30,
+        "data_fingerprint": first.train.fingerprint,
+    }
+    again, steps = prepared(tmp_path)
+    assert steps.events == ["prepared"]
+    assert again.train.fingerprint == first.train.fingerprint
+    assert again.tokenizers.source.fingerprint == first.tokenizers.source.fingerprint
+
+
+@pytest.mark.parametrize("change", ["tokenizer.source.kind=characters", "data.max_length=9", "seed=2"])
+def test_anew_for_another_recipe(tmp_path: Path, change: str) -> None:
+    prepared(tmp_path)
+    _, steps = prepared(tmp_path, change)
+    assert [event for event in steps.events if event != "data warning"] == ALL
+
+
+def test_not_for_what_does_not_touch_the_data(tmp_path: Path) -> None:
+    prepared(tmp_path)
+    _, steps = prepared(tmp_path, "model.d_model=32", "training.max_updates=99")
+    assert steps.events == ["prepared"]
+
+
+def test_a_half_prepared_folder_is_made_anew(tmp_path: Path) -> None:
+    first, _ = prepared(tmp_path)
+    (tmp_path / "data" / "prepared").unlink()
+    (tmp_path / "data" / "train" / "pairs.arrow").write_bytes(b"half")
+    again, steps = prepared(tmp_path)
+    assert steps.events == ALL
+    assert again.train.fingerprint == first.train.fingerprint
+
+
+def test_dev_pairs_are_never_too_long(tmp_path: Path) -> None:
+    found, _ = prepared(tmp_path, "data.max_length=9")
+    assert len(found.dev) == 12
+    assert int(found.dev.source_lengths.max()) > 9
+
+
+def test_what_is_left_out_is_said_with_its_place(tmp_path: Path) -> None:
+    found, steps = prepared(tmp_path, "data.max_length=9")
+    lengths = [len(line.split("\t")[0].split()) for line in (tmp_path / "files" / "train.tsv").read_text().splitlines()]
+    first = next(number for number, length in enumerate(lengths, start=1) if length > 9)
+    long = sum(length > 9 for length in lengths)
+    assert len(found.train) == 200 - long
+    text = f"train:{first}: the first of the pairs that are left out: of 200 pairs {long} too long."
+    assert steps.facts["data warning"]["text"] == text
+    assert "data.max_length is 9 tokens" in steps.facts["data warning"]["hint"]
