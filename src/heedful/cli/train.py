@@ -54,11 +54,9 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
     if max_minutes is not None:
         overrides = [*overrides, f"training.max_minutes={max_minutes}"]
     path = Path(named[0]) if named else None
-    stored = path / "config.resolved.toml" if path is not None else None
-    if stored is not None and stored.is_file():
+    if path is not None and (stored := path / "config.resolved.toml").is_file():
         if not resume:
             raise ConfigError(f"{path} is a run.", hint=f"Go on with it: {resume_command(path)}")
-        assert path is not None
         return load_recipe(stored, overrides).config, path
     if resume and path is not None and path.is_dir():
         hint = "`heedful runs list FOLDER` shows the runs in a folder."

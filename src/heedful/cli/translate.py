@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
     from heedful.decoding.translation import Translation
+    from heedful.decoding.translator import Translator
 
 CHUNK = 1000  # lines that are read, sorted by length and translated together
 
@@ -41,9 +43,6 @@ def translate(
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.config import Layer, resolve
-    from heedful.decoding.config import SearchConfig
-    from heedful.decoding.translator import Translator
     from heedful.recipe.load import load
     from heedful.text.files import replacing
 
@@ -51,8 +50,8 @@ def translate(
         raise ConfigError(
             f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=f"Use --beam {n_best}."
         )
-    lines = read_lines(file)
-    first = list(islice(lines, CHUNK))  # a missing file is found before the model is loaded
+    chunks = _chunks(read_lines(file))
+    first = next(chunks, [])  # a missing file is found before the model is loaded
     loaded = load(model)
     asked = {
         "beam": max(beam or loaded.search.beam, n_best),
@@ -62,29 +61,28 @@ def translate(
         "top_p": top_p,
         "seed": seed,
     }
-    changes = {key: value for key, value in asked.items() if value is not None}
-    search = resolve(SearchConfig, [Layer("model", loaded.search.model_dump()), Layer("command line", changes)]).config
-    translator = Translator(loaded.model, loaded.tokenizers, search)
+    translator = loaded.with_search({key: value for key, value in asked.items() if value is not None})
+    found = _translated(translator, chain([first], chunks), n_best, prefix)
+    with nullcontext(sys.stdout.buffer) if output is None else replacing(output) as sink:
+        for number, (source, translation) in enumerate(found, start=1):
+            for warning in translation.warnings:
+                typer.echo(f"warning: {file}:{number}: {warning}", err=True)
+            for line in _rendered(number, source, translation, n_best, as_json):
+                sink.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
+        sink.flush()
 
-    def printed() -> Iterator[str]:
-        chunk, number = first, 0
-        while chunk:
-            prefixes = None if prefix is None else [prefix] * len(chunk)
-            for source, found in zip(chunk, translator.translate(chunk, n_best=n_best, prefixes=prefixes), strict=True):
-                number += 1
-                for warning in found.warnings:
-                    typer.echo(f"warning: {file}:{number}: {warning}", err=True)
-                yield from _rendered(number, source, found, n_best, as_json)
-            chunk = list(islice(lines, CHUNK))
 
-    if output is None:
-        for line in printed():
-            sys.stdout.buffer.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
-        sys.stdout.flush()
-        return
-    with replacing(output) as sink:
-        for line in printed():
-            sink.write(f"{line}\n".encode())
+def _chunks(lines: Iterator[str]) -> Iterator[list[str]]:
+    while chunk := list(islice(lines, CHUNK)):
+        yield chunk
+
+
+def _translated(
+    translator: "Translator", chunks: Iterable[list[str]], n_best: int, prefix: str | None
+) -> "Iterator[tuple[str, Translation]]":
+    for chunk in chunks:
+        prefixes = None if prefix is None else [prefix] * len(chunk)
+        yield from zip(chunk, translator.translate(chunk, n_best=n_best, prefixes=prefixes), strict=True)
 
 
 def _rendered(number: int, source: str, found: "Translation", n_best: int, as_json: bool) -> Iterator[str]:

@@ -3,13 +3,14 @@
 Knows no file and no metric. One line in, one result out, in order; a line's result does not depend on the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 import torch
 
 from heedful.attention import Map, Trace
 from heedful.attention.trace import check_trace
+from heedful.config import Layer, resolve
 from heedful.data.batch import collate
 from heedful.decoding.beam import beam_search
 from heedful.decoding.config import SearchConfig
@@ -37,6 +38,11 @@ class Translator:
         self.model = model
         self.tokenizers = tokenizers
         self.search = search
+
+    def with_search(self, changes: Mapping[str, object]) -> "Translator":
+        """The same model, searched with some settings changed. Raises ConfigError for a setting that cannot be."""
+        layers = [Layer("model", self.search.model_dump()), Layer("search", dict(changes))]
+        return Translator(self.model, self.tokenizers, resolve(SearchConfig, layers).config)
 
     @torch.inference_mode()
     def translate(
