@@ -51,8 +51,9 @@ def test_first_tokens_are_a_distribution(bundle: Path, score: Callable) -> None:
     first = [json.loads(line)["tokens"][0][1] for line in outcome.out.splitlines()]
     translator = load(bundle)
     model, batch = translator.model, collate([(translator.tokenizers.source.encode("ab"), [])], [0])
-    hidden, _ = model.step(model.start(model.encode(batch.src, batch.src_mask), 1), torch.tensor([BOS]))
-    others = model.logits(hidden).softmax(dim=-1)[0, [PAD, UNK, BOS]].sum()
+    with torch.inference_mode():
+        hidden, _ = model.step(model.start(model.encode(batch.src, batch.src_mask), 1), torch.tensor([BOS]))
+        others = model.logits(hidden).softmax(dim=-1)[0, [PAD, UNK, BOS]].sum()
     assert sum(map(math.exp, first)) + float(others) == pytest.approx(1, abs=1e-5)
 
 

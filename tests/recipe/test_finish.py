@@ -1,7 +1,5 @@
 """The end of a run: which weights are chosen, and that the evidence agrees with itself."""
 
-from pathlib import Path
-
 import pytest
 from tests.recipe.little import little_run
 
