@@ -3,7 +3,7 @@
 import os
 import shlex
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,14 @@ from heedful.recipe.train import train
 from heedful.records.run import Run
 
 SHORT = ("training.max_updates=24", "training.log_every=4")
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as Python has it, also where the tests run in the background and it is ignored."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
 
 
 def signalling(number: int, event: str, update: int | None = None) -> Callable[[str, Mapping[str, Any]], None]:
