@@ -1,4 +1,4 @@
-"""The two attention paths side by side, forward and backward: time of explicit / time of fused, by length and number type.
+"""The two attention paths side by side, forward and backward: explicit / fused, by length and number type.
 
 python benchmarks/attention.py [--rounds 5]
 """

@@ -1,7 +1,7 @@
 """Training speed side by side: the same batches, sizes, dropout, smoothing and optimiser for every system.
 
-3+3 layers, d_model 256, d_ff 1024, 4 heads, joint vocabulary of 8,000, batches of 4,096 tokens, Multi30k en-de. Systems run
-as processes of their own, in turn, round after round; the ratio of a system is taken within each round.
+3+3 layers, d_model 256, d_ff 1024, 4 heads, joint vocabulary of 8,000, batches of 4,096 tokens, Multi30k en-de.
+Systems run as processes of their own, in turn, round after round; the ratio of a system is taken within each round.
 
     python benchmarks/training.py --data PATH/multi30k [--rounds 3] [--updates 12] [--json FILE]
 """

@@ -1,4 +1,4 @@
-"""What the timed loops share: reading the batches, and timing updates after two that warm up. Needs numpy and torch only."""
+"""What the timed loops share: reading batches, and timing updates after two that warm up. Needs numpy and torch."""
 
 import json
 import sys

@@ -15,12 +15,12 @@ from heedful.recipe.train import silent
 @pytest.fixture
 def recipe(tmp_path: Path) -> Recipe:
     """Dropout, smoothing and accumulation are on, and are left out by overfitting itself."""
-    wider = ("model.d_model=32", "model.d_ff=64", "training.label_smoothing=0.1")
+    wider = ("model.d_model=64", "model.d_ff=128", "training.label_smoothing=0.1")
     return load_recipe(None, little_settings(tmp_path / "data", *wider)).config
 
 
-def test_three_pairs_are_learned_by_heart(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 200)
+@pytest.mark.slow
+def test_three_pairs_are_learned_by_heart(recipe: Recipe) -> None:
     found = overfit(recipe, 3, silent)
     assert found.loss < ZERO
     assert found.pairs == 3

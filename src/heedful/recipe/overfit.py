@@ -1,5 +1,6 @@
 """Driving a few pairs to zero loss: the quickest proof that model, objective and data fit together."""
 
+import math
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -78,7 +79,7 @@ def _drive(recipe: Recipe, prepared: Prepared, model: Seq2Seq, k: int, folder: P
     def validate(trained: Seq2Seq) -> Validation:
         loss = compute_loss(trained, batch, recipe.training)
         value = loss.nll.item() / loss.count
-        return Validation({"loss": value}, -value)
+        return Validation({"loss": value, "perplexity": math.exp(min(value, 50.0))}, -value)
 
     checkpoints = CheckpointFolder(folder, keep=1)
     training, d_model = recipe.training, recipe.model.d_model
