@@ -1,10 +1,13 @@
 """What all tests share: checked shapes, the real data if it is there, and no hidden randomness."""
 
+import os
 from pathlib import Path
 
 import hypothesis
 import pytest
 from jaxtyping import install_import_hook
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # for torch here and in subprocesses: small tests gain nothing from two
 
 install_import_hook(
     ["heedful.attention", "heedful.layers", "heedful.models", "heedful.training", "heedful.decoding", "heedful.data"],
