@@ -114,7 +114,7 @@ _MULTI30K_TINY = {
     "training.label_smoothing": 0.1,
     "training.max_tokens": 4096,
     "training.optimizer_betas": (0.9, 0.98),
-    "training.optimizer_epsilon": 1e-9,
+    "training.optimizer_epsilon": 1e-8,
     "training.schedule": "linear",
     "training.learning_rate": 0.003,
     "training.warmup_steps": 500,
@@ -151,7 +151,7 @@ _CHARACTER = {
     "training.clip_norm": 1.0,
     "training.validate_every": 500,
     "search.beam": 5,
-    "search.length_penalty": 0.6,
+    "search.length_penalty": 0.0,
     "evaluation.metrics": ("wer", "cer"),
 }
 
