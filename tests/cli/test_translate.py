@@ -27,7 +27,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def subword_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    kind = ("tokenizer.source.kind=sentencepiece", "tokenizer.source.vocab_size=24")
+    kind = ("tokenizer.source.kind=sentencepiece", "tokenizer.source.vocab_size=22")
     return untrained_bundle(tmp_path_factory.mktemp("subwords") / "model", PAIRS, *kind)
 
 

@@ -15,6 +15,8 @@ from heedful.recipe.demo import demo, demo_recipe
 from heedful.recipe.train import silent
 from heedful.records.run import Run
 
+LONG = 100.0  # minutes, which sixty updates do not take on any machine
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -34,19 +36,19 @@ def test_interrupted_then_finished_then_shown(folder: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted, match="Stopped after update 20"):
-        demo(folder, 1.0, [], interrupting)
-    first = demo(folder, 1.0, [], silent)
+        demo(folder, LONG, [], interrupting)
+    first = demo(folder, LONG, [], silent)
     assert first.trained_now
     assert Run.open(folder).state() == "complete"
     assert [event["update"] for event in Run.open(folder).read_log("train")] == [10, 20, 30, 40, 50, 60]
-    again = demo(folder, 1.0, [], silent)
+    again = demo(folder, LONG, [], silent)
     assert not again.trained_now
     assert again.results == first.results
     assert again.training_seconds == first.training_seconds
 
 
 def test_what_is_shown(folder: Path) -> None:
-    found = demo(folder, 1.0, [], silent)
+    found = demo(folder, LONG, [], silent)
     outputs = {item.source: item for item in Run.open(folder).read_outputs("test")}
     assert len(found.words) == min(10, len(outputs))
     for word in found.words:
@@ -71,6 +73,6 @@ def test_time_is_respected(folder: Path) -> None:
 def test_directory_of_another_run(folder: Path, tmp_path: Path) -> None:
     other = little_run(tmp_path / "other")
     with pytest.raises(ConfigError, match="holds a run of another recipe") as caught:
-        demo(other, 1.0, [], silent)
+        demo(other, LONG, [], silent)
     assert "--run" in str(caught.value.hint)
     assert not (other / "report.html").exists()
