@@ -3,12 +3,14 @@
 import math
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.letters import translator
 
 from heedful.attention.trace import check_trace
 from heedful.decoding.translation import Candidate, Translation
+from heedful.errors import HeedfulError
 
 LINES = ["a b c", "", "f", "a b c d e f a b c", "  ", "c c", "a b c", "unheard a", "d"]
 SEARCHES: dict[str, dict[str, object]] = {
@@ -214,3 +216,12 @@ def test_leaves_the_model_in_eval_mode_and_untouched() -> None:
     made.translate(["a b"])
     assert not made.model.training
     assert all((old == new).all() for old, new in zip(before, made.model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_damaged_weights_are_an_error_and_no_silent_output(beam: int) -> None:
+    broken = translator({"beam": beam})
+    with torch.no_grad():
+        next(broken.model.parameters()).fill_(math.nan)
+    with pytest.raises(HeedfulError, match=r"no output for line 1.*\n.*NaN"):
+        broken.translate(["a b c"])

@@ -3,6 +3,7 @@
 Knows no file and no metric. One line in, one result out, in order; a line's result does not depend on the others.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import final
 
@@ -73,6 +74,9 @@ class Translator:
         for batch in batches(segments, max(1, self.search.max_tokens // beams)):
             hypotheses = self._search([segments[n] for n in batch], [forced[n] for n in batch], n_best)
             for number, some in zip(batch, hypotheses, strict=True):
+                if not some or math.isnan(some[0].log_p):
+                    hint = "Its weights are damaged (NaN): copy the bundle again, or use another checkpoint."
+                    raise HeedfulError(f"The model gives no output for line {segments[number].line + 1}.", hint=hint)
                 found[number] = some
         return [self._translation([segments[n] for n in ns], [found[n] for n in ns]) for ns in of_line]
 
