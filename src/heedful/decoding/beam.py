@@ -105,7 +105,7 @@ def _still_open(
     """
     keep: list[int] = []
     for row, (sentence, best) in enumerate(zip(live.sentences, live.log_p.max(dim=1).values.tolist(), strict=True)):
-        if best == NEVER:
+        if not best > NEVER:  # closed; or NaN, from damaged weights, which no further step can mend
             continue
         bound = best / float(length_penalty(requests[sentence].max_length + 1, alpha))
         scores = sorted((h.score for h in found[sentence]), reverse=True)
