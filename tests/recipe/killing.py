@@ -65,6 +65,8 @@ class Executioner:
         sys.addaudithook(self.hear)
 
     def __call__(self, event: str, facts: Mapping[str, Any]) -> None:
+        if self.armed and event != self.kill.event:  # the stage is over: now at the latest
+            self.end()
         if not self.armed and self.kill.event in (event, f"update {facts.get('update')}"):
             self.armed = True
             if self.kill.change is None:
