@@ -60,7 +60,10 @@ def read_toml(path: Path) -> Layer:
     try:
         return Layer(str(path), tomllib.loads(text), text)
     except tomllib.TOMLDecodeError as error:
-        hint = 'Strings need quotes in TOML: norm = "post".'
+        quotes = 'Strings need quotes in TOML: norm = "post".'
+        hint = (
+            quotes if "Invalid value" in str(error) else "A key is set by `key = value`, and each key and [table] once."
+        )
         raise ConfigError(f"{path}: {error}.", hint=hint) from None
 
 

@@ -116,9 +116,8 @@ class TestPrefixes:
     @EVERY_SEARCH
     def test_outputs_begin_with_them(self, search: dict[str, object]) -> None:
         prefixes = ["d", "a", "", "e f", "b", "", "f f", "c", "a b c d e f a b"]
-        for line, prefix, found in zip(
-            LINES, prefixes, translator(search).translate(LINES, prefixes=prefixes), strict=True
-        ):
+        translations = translator({**search, "max_extra": 8}).translate(LINES, prefixes=prefixes)
+        for line, prefix, found in zip(LINES, prefixes, translations, strict=True):
             assert not line.strip() or [t.piece for t in found.tokens][: len(prefix.split())] == prefix.split()
 
     def test_an_empty_prefix_is_none(self) -> None:
@@ -225,3 +224,15 @@ def test_damaged_weights_are_an_error_and_no_silent_output(beam: int) -> None:
         next(broken.model.parameters()).fill_(math.nan)
     with pytest.raises(HeedfulError, match=r"no output for line 1.*\n.*NaN"):
         broken.translate(["a b c"])
+
+
+def test_a_single_string_is_no_list_of_lines() -> None:
+    with pytest.raises(TypeError, match="`lines` must be a list of strings, one a line"):
+        translator().translate("a b c")
+    with pytest.raises(TypeError, match="`sources` must be a list of strings"):
+        translator().score("a", "a")
+
+
+def test_a_prefix_longer_than_any_output_is_refused() -> None:
+    with pytest.raises(HeedfulError, match=r"Line 2: the prefix has 9 tokens, but an output at most 5\."):
+        translator({"max_extra": 3}).translate(["a", "a b"], prefixes=["a", " ".join("a" * 9)])

@@ -54,6 +54,7 @@ class Translator:
         `prefixes`, one a line, are texts with which the outputs must begin. Raises ValueError if n_best exceeds the
         beam.
         """
+        _refuse_single_text("lines", lines)
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"`prefixes` must have one entry a line ({len(lines)}), but has {len(prefixes)}.")
         self.model.eval()
@@ -69,6 +70,7 @@ class Translator:
             self.tokenizers.target.encode(prefixes[s.line]) if prefixes and of_line[s.line][0] == n else []
             for n, s in enumerate(segments)
         ]
+        self._check_prefixes(segments, forced)
         found: list[list[Hypothesis]] = [[] for _ in segments]
         beams = n_best if self.search.temperature is not None else self.search.beam
         for batch in batches(segments, max(1, self.search.max_tokens // beams)):
@@ -83,6 +85,7 @@ class Translator:
     @torch.inference_mode()
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
         """Log-probabilities of given outputs: forced decoding, whatever the model itself would say."""
+        _refuse_single_text("sources", sources)
         if len(sources) != len(targets):
             raise ValueError(f"`targets` must have one entry a source ({len(sources)}), but has {len(targets)}.")
         self.model.eval()
@@ -131,6 +134,16 @@ class Translator:
         """The most tokens of an output: max_extra more than the source, within what the model can read."""
         readable, wanted = self.model.longest, n_source + self.search.max_extra
         return max(n_prefix, wanted if readable is None else min(wanted, readable - 1))
+
+    def _check_prefixes(self, segments: list[Segment], forced: list[list[int]]) -> None:
+        for segment, prefix in zip(segments, forced, strict=True):
+            longest = len(segment.ids) + self.search.max_extra
+            if len(prefix) > longest:
+                hint = "Shorten it, or raise search.max_extra."
+                raise HeedfulError(
+                    f"Line {segment.line + 1}: the prefix has {len(prefix)} tokens, but an output at most {longest}.",
+                    hint=hint,
+                )
 
     def _check_lengths(self, pairs: Sequence[tuple[list[int], list[int]]]) -> None:
         longest = self.model.longest
@@ -202,3 +215,9 @@ class Translator:
     def _tokens(self, ids: Sequence[int], log_p: Sequence[float]) -> list[Token]:
         pieces = [*(self.tokenizers.target.piece(i) for i in ids), END]
         return [Token(piece, value) for piece, value in zip(pieces, log_p, strict=True)]
+
+
+def _refuse_single_text(name: str, lines: Sequence[str]) -> None:
+    """A string is a sequence of strings too: translating its letters one by one is never what was meant."""
+    if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
+        raise TypeError(f"`{name}` must be a list of strings, one a line, but is {lines!r:.60}.")

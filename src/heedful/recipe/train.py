@@ -23,7 +23,7 @@ from heedful.recipe.finish import Finished, finish
 from heedful.recipe.preflight import Preflight, preflight
 from heedful.recipe.prepare import Prepared, Report, prepare
 from heedful.recipe.recipe import Recipe, load_recipe, stored_recipe
-from heedful.recipe.score import TestSet, read_test_set, score_test_set
+from heedful.recipe.score import TestSet, final_split, read_test_set, score_test_set
 from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
@@ -128,6 +128,7 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
         report(event, facts)
 
     prepared = prepare(recipe, run.data, log)
+    final_split(recipe.data)  # a missing test file is an error now, not after training
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
