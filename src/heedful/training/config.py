@@ -59,6 +59,7 @@ class TrainingConfig(Config):
             raise ValueError(f"average_last ({self.average_last}) cannot exceed keep_last ({self.keep_last})")
         if self.warmup_steps > self.max_updates:
             raise ValueError(
-                f"warmup_steps ({self.warmup_steps}) exceeds max_updates ({self.max_updates}): no peak is reached; lower warmup_steps"
+                f"warmup_steps ({self.warmup_steps}) exceeds max_updates ({self.max_updates}): no peak is reached; "
+                "lower warmup_steps"
             )
         return self
