@@ -60,10 +60,8 @@ def read_toml(path: Path) -> Layer:
     try:
         return Layer(str(path), tomllib.loads(text), text)
     except tomllib.TOMLDecodeError as error:
-        quotes = 'Strings need quotes in TOML: norm = "post".'
-        hint = (
-            quotes if "Invalid value" in str(error) else "A key is set by `key = value`, and each key and [table] once."
-        )
+        hints = ("Set each key by `key = value`, and each only once.", 'Strings need quotes in TOML: norm = "post".')
+        hint = hints["Invalid value" in str(error)]
         raise ConfigError(f"{path}: {error}.", hint=hint) from None
 
 
