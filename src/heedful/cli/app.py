@@ -33,6 +33,7 @@ VERBS = (
     Verb("train", "Train a model from a recipe, or go on with a run.", "Data and training"),
     Verb("average", "Average the last checkpoints of a run into its bundle.", "Data and training"),
     Verb("translate", "Translate a file or standard input, one line to one line.", "Use"),
+    Verb("export", "Write a model for other programs, and compare it with itself there.", "Use"),
     Verb("score", "Give the log-probability of given pairs.", "Use"),
     Verb("align", "Write word alignments taken from the attention.", "Use"),
     Verb("inspect", "Show what a model attends to: terminal, picture, or one offline page.", "Measure and look inside"),

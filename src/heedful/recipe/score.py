@@ -5,14 +5,18 @@ Knows no command line.
 """
 
 from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 from heedful.data.catalogue import load_references, load_split, load_tokenised_references, optional_splits, splits
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.evaluation.evaluate import Evaluation, Translating, evaluate
+from heedful.recipe.load import recipe_of
 from heedful.recipe.recipe import Recipe
+from heedful.records.run import is_run
 from heedful.records.signature import describe_settings
 
 SEARCH_KEYS = ("beam", "length_penalty", "max_extra", "temperature", "top_k", "top_p", "seed")
@@ -40,6 +44,20 @@ def read_test_set(data: DataConfig, split: str) -> TestSet:
     tokenised = load_tokenised_references(data, split)
     wrapped = None if tokenised is None else [[line] for line in tokenised]
     return TestSet(split, sources, load_references(data, split), wrapped)
+
+
+def dev_sources(model: Path, most: int) -> list[str]:
+    """The first sources of the dev split of a run's recipe.
+
+    Raises ConfigError where `model` is no run directory, and HeedfulError where the run's data are gone.
+    """
+    hint = "Name a file of sentences, one a line, by --dev."
+    if not is_run(model):
+        raise ConfigError(f"{model} is no run directory, so it has no dev split.", hint=hint)
+    try:
+        return [pair.source for pair in islice(load_split(recipe_of(model).data, "dev"), most)]
+    except HeedfulError as error:
+        raise HeedfulError(f"The dev split of {model} cannot be read: {error.message}", hint=hint) from None
 
 
 def final_split(data: DataConfig) -> str:

@@ -1,0 +1,62 @@
+"""`heedful export`: a model written for other programs, and compared with itself there."""
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.lines import read_lines
+
+if TYPE_CHECKING:
+    from heedful.export.parity import Parity
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
+    out: Annotated[Path, typer.Argument(help="The folder to make.")],
+    to: Annotated[str, typer.Option(help="The target: ctranslate2, onnx or huggingface.")],
+    number_type: Annotated[str, typer.Option("--type", help="Of the weights: float32, int8 or bfloat16.")] = "float32",
+    dev: Annotated[
+        Path | None, typer.Option(help="Sentences to compare on, one a line; left out: the run's own dev split.")
+    ] = None,
+    sentences: Annotated[int, typer.Option(min=1, help="Compare on the first so many of them.")] = 200,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON object.")] = False,
+) -> None:
+    """Write a model for another program, then translate with both and compare texts and log-probabilities.
+
+    An export that differs by more than the tolerance of its number type is kept as OUT.failed, and the exit code is 3.
+    """
+    from heedful.export.targets import check_expressible, export_bundle
+    from heedful.models.bundle import load_bundle
+    from heedful.recipe.load import bundle_folder
+    from heedful.recipe.score import dev_sources
+
+    bundle = load_bundle(bundle_folder(model))
+    check_expressible(bundle, to, number_type)
+    lines = list(islice(read_lines(dev), sentences)) if dev is not None else dev_sources(model, sentences)
+    typer.echo(f"Writing {out} and translating {len(lines):,} lines twice ...", err=True)
+    parity = export_bundle(bundle, out, to, number_type, lines)
+    if as_json:
+        facts = {"folder": str(out), "target": to, "type": number_type, **_facts(parity)}
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        typer.echo(f"{out}: {_sentence(parity)}")
+
+
+def _facts(parity: "Parity") -> dict[str, object]:
+    first = parity.first_divergence
+    return {
+        "lines": parity.lines,
+        "equal": parity.equal,
+        "tokens": parity.tokens,
+        "largest_log_p_difference": parity.largest_log_p_difference,
+        "first_divergence": None if first is None else first._asdict(),
+    }
+
+
+def _sentence(parity: "Parity") -> str:
+    texts = f"{parity.equal:,} of {parity.lines:,} texts equal ({parity.equal_share:.1%})"
+    difference = f"log-probabilities of {parity.tokens:,} tokens within {parity.largest_log_p_difference:.1e}"
+    return f"{texts}, {difference}"

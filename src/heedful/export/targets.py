@@ -1,0 +1,155 @@
+"""The one table of what a bundle can be exported to, and the way from a bundle to an export that was compared with it.
+
+An export holds, beside the files of its target,
+
+    export.toml      format, target, number type, and the version of heedful that wrote it
+    recipe.toml      the whole configuration that the model was made with
+    tokenizer.*      the tokenisers
+    parity.json      how it compared with the model on real sentences
+
+Knows of a target only the four names that each target's module has: `refusals(config, tokenizers)`, what of a model
+the target cannot express; `export(bundle, folder, number_type)`, which writes the target's own files into a folder
+that has the ones above but the last; `open_export(folder)`, the engine that reads them; `TOLERANCES`, by number type.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol, cast
+
+import tomlkit
+
+import heedful
+from heedful.config import Layer, read_toml, resolve
+from heedful.decoding.config import SearchConfig
+from heedful.decoding.translator import Translator
+from heedful.errors import CheckFailed, ConfigError, HeedfulError
+from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
+from heedful.models.bundle import Bundle
+from heedful.models.config import ModelConfig
+from heedful.records.files import explained
+from heedful.text.files import write_text
+from heedful.text.tokenizer import Tokenizers
+
+FORMAT = 1
+FACTS = "export.toml"
+
+
+class Target(Protocol):
+    """What the module of a target offers."""
+
+    TOLERANCES: Mapping[str, Tolerance]
+
+    def refusals(self, config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
+        """What of such a model the target cannot express, each in a few words; empty where all can be."""
+        ...
+
+    def export(self, bundle: Bundle, folder: Path, number_type: str) -> None:
+        """Write the target's own files into an existing folder."""
+        ...
+
+    def open_export(self, folder: Path) -> Engine:
+        """The engine that reads them, with the search settings of the folder's recipe."""
+        ...
+
+
+TARGETS: dict[str, str] = {}  # the name of a target and its module
+
+
+class Export(NamedTuple):
+    """What an export says of itself."""
+
+    folder: Path
+    target: str
+    number_type: str
+
+
+def target_module(name: str) -> Target:
+    """The module of a target. Raises ConfigError for one that there is not."""
+    if name not in TARGETS:
+        raise ConfigError(f'There is no target "{name}".', hint=f"Use one of: {', '.join(TARGETS)}.")
+    return cast(Target, import_module(TARGETS[name]))
+
+
+def is_export(folder: Path) -> bool:
+    """Whether a folder claims to be an export."""
+    return (folder / FACTS).is_file()
+
+
+def read_export(folder: Path) -> Export:
+    """What an export says of itself. Raises HeedfulError where it is none, or of another version."""
+    if not is_export(folder):
+        hint = "Make one with: heedful export MODEL OUT --to TARGET."
+        raise HeedfulError(f"{folder} is no export: it has no {FACTS}.", hint=hint)
+    facts = read_toml(folder / FACTS).values
+    if facts.get("format") != FORMAT or facts.get("target") not in TARGETS:
+        hint = f"It was written by heedful {facts.get('heedful', 'unknown')}; this is {heedful.__version__}."
+        what = f"format {facts.get('format')} for {facts.get('target')}"
+        raise HeedfulError(f"{folder} is an export of {what}, which this version cannot read.", hint=hint)
+    return Export(folder, str(facts["target"]), str(facts["type"]))
+
+
+def open_export(folder: Path) -> Engine:
+    """The engine of an export, whatever its target."""
+    return target_module(read_export(folder).target).open_export(folder)
+
+
+def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
+    """Raises ConfigError where a target cannot express a model, or has no such number type: before any work."""
+    module = target_module(target)
+    if number_type not in module.TOLERANCES:
+        hint = f"{target} has {', '.join(module.TOLERANCES)}."
+        raise ConfigError(f'The target {target} has no number type "{number_type}".', hint=hint)
+    config: ModelConfig = resolve(ModelConfig, [Layer("the model", bundle.recipe["model"])]).config
+    if refused := module.refusals(config, bundle.tokenizers):
+        raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint="Choose another target.")
+
+
+def write_export(bundle: Bundle, folder: Path, target: str, number_type: str) -> None:
+    """Write an export into an existing, empty folder, without comparing it."""
+    check_expressible(bundle, target, number_type)
+    bundle.tokenizers.save(folder)
+    write_text(folder / "recipe.toml", tomlkit.dumps(bundle.recipe))
+    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
+    write_text(folder / FACTS, tomlkit.dumps(facts))
+    target_module(target).export(bundle, folder, number_type)
+
+
+def export_bundle(bundle: Bundle, out: Path, target: str, number_type: str, lines: Sequence[str]) -> Parity:
+    """Write an export, translate `lines` with it and with the model, and put it in its place if they agree.
+
+    Raises ConfigError before any work where the target cannot express the model or `out` exists, and CheckFailed where
+    the two disagree: what was written is then kept as `OUT.failed`, with the report, in place of an earlier one.
+    """
+    check_expressible(bundle, target, number_type)
+    if out.exists():
+        raise ConfigError(f"{out} exists already.", hint="Name a new folder, or remove this one first.")
+    out = out.absolute()
+    partial = out.with_name(f".{out.name}.partial")
+    with explained(out):
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            write_export(bundle, partial, target, number_type)
+            search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+            native = Translator(bundle.model, bundle.tokenizers, search)
+            tolerance = target_module(target).TOLERANCES[number_type]
+            parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
+            write_parity(partial, parity)
+            _put_in_place(partial, out, parity)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return parity
+
+
+def _put_in_place(partial: Path, out: Path, parity: Parity) -> None:
+    try:
+        parity.check()
+    except CheckFailed as failure:
+        failed = out.with_name(f"{out.name}.failed")
+        shutil.rmtree(failed, ignore_errors=True)
+        partial.rename(failed)
+        message = f"{failure.message} It was not put at {out}, but kept as {failed} with its report parity.json."
+        raise CheckFailed(message, hint=failure.hint) from None
+    partial.rename(out)

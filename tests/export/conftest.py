@@ -1,0 +1,5 @@
+"""The command line, run inside the test's own process."""
+
+from tests.cli.conftest import heedful
+
+__all__ = ["heedful"]

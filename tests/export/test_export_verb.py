@@ -1,0 +1,145 @@
+"""`heedful export` with a target of the tests: what is refused, what is kept, and what is left behind."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.recipe.little import little_run, untrained_bundle
+
+from heedful.errors import HeedfulError
+from heedful.export import targets
+from heedful.export.targets import open_export, read_export
+from heedful.recipe.load import load
+
+PAIRS = [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk", "kj")]
+TEXT = "abc\nde f\n\njk\n"
+
+
+@pytest.fixture(autouse=True)
+def target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(targets.TARGETS, "again", "tests.export.native_again")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return untrained_bundle(tmp_path_factory.mktemp("random") / "model", PAIRS)
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> str:
+    path = tmp_path / "dev.txt"
+    path.write_text(TEXT)
+    return str(path)
+
+
+class TestGood:
+    def test_is_put_in_place_with_its_report(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
+        out = tmp_path / "new" / "out"
+        outcome = heedful("export", str(bundle), str(out), "--to", "again", "--dev", dev)
+        assert outcome.code == 0, outcome.err
+        assert "4 of 4 texts equal (100.0%)" in outcome.out
+        assert [path.name for path in out.parent.iterdir()] == ["out"]
+        assert json.loads((out / "parity.json").read_text())["failures"] == []
+        assert read_export(out) == (out, "again", "float32")
+        assert open_export(out).translate(["abc"]) == load(bundle).translate(["abc"])
+
+    def test_json(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
+        out = tmp_path / "out"
+        outcome = heedful("export", str(bundle), str(out), "--to", "again", "--dev", dev, "--sentences", "2", "--json")
+        facts = json.loads(outcome.out)
+        assert (facts["folder"], facts["target"], facts["type"]) == (str(out), "again", "float32")
+        assert (facts["lines"], facts["equal"], facts["first_divergence"]) == (2, 2, None)
+        assert facts["largest_log_p_difference"] == 0
+
+    def test_a_run_brings_its_own_sentences(self, tmp_path: Path, heedful: Callable) -> None:
+        run = little_run(tmp_path / "little", "tokenizer.source.kind=characters")
+        outcome = heedful("export", str(run), str(tmp_path / "out"), "--to", "again", "--sentences", "5")
+        assert outcome.code == 0, outcome.err
+        assert "5 of 5 texts equal" in outcome.out
+        (tmp_path / "little" / "data" / "dev.tsv").unlink()
+        outcome = heedful("export", str(run), str(tmp_path / "other"), "--to", "again")
+        assert outcome.code == 1
+        assert f"The dev split of {run} cannot be read" in outcome.err
+        assert "hint: Name a file of sentences, one a line, by --dev." in outcome.err
+
+
+class TestRefused:
+    """Each before any work: nothing is written."""
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (("--to", "nowhere"), 'There is no target "nowhere".'),
+            (("--to", "again", "--type", "int3"), 'The target again has no number type "int3".'),
+            (("--to", "again"), "is no run directory, so it has no dev split."),
+        ],
+    )
+    def test_options(
+        self, options: tuple[str, ...], said: str, bundle: Path, tmp_path: Path, heedful: Callable
+    ) -> None:
+        outcome = heedful("export", str(bundle), str(tmp_path / "out"), *options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert said in outcome.err
+        assert "hint: " in outcome.err
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_model_that_cannot_be_expressed(self, dev: str, tmp_path: Path, heedful: Callable) -> None:
+        changes = ("tokenizer.source.kind=words", "model.norm=pre")
+        folder = untrained_bundle(tmp_path / "model", PAIRS, *changes)
+        outcome = heedful("export", str(folder), str(tmp_path / "out"), "--to", "again", "--dev", dev)
+        assert outcome.code == 2
+        assert 'again cannot express this model: a WordTokenizer; norm = "pre".' in outcome.err
+        assert not (tmp_path / "out").exists()
+
+    def test_a_place_that_is_taken(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
+        (tmp_path / "out").mkdir()
+        outcome = heedful("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--dev", dev)
+        assert outcome.code == 2
+        assert f"{tmp_path}/out exists already." in outcome.err
+        assert list((tmp_path / "out").iterdir()) == []
+
+    def test_no_text(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
+        Path(dev).write_text("\n\n")
+        outcome = heedful("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--dev", dev)
+        assert outcome.code == 1
+        assert "There is no text to compare the engines on." in outcome.err
+        assert [path.name for path in tmp_path.iterdir()] == ["dev.txt"]
+
+
+class TestBad:
+    def test_is_kept_beside_its_place(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
+        (tmp_path / "out.failed").mkdir()
+        (tmp_path / "out.failed" / "earlier").touch()
+        arguments = ("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--type", "spoilt", "--dev", dev)
+        outcome = heedful(*arguments)
+        assert (outcome.code, outcome.out) == (3, "")
+        assert "The export differs from the model: only " in outcome.err
+        assert f"kept as {tmp_path}/out.failed with its report" in outcome.err
+        assert "differs first, from token " in outcome.err
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["dev.txt", "out.failed"]
+        assert json.loads((tmp_path / "out.failed" / "parity.json").read_text())["failures"]
+        assert not (tmp_path / "out.failed" / "earlier").exists()
+
+    def test_full_disk(
+        self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_arguments: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("tests.export.native_again.export", full)
+        outcome = heedful("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--dev", dev)
+        assert outcome.code == 1
+        assert f"The disk is full: {tmp_path}/out could not be written." in outcome.err
+        assert [path.name for path in tmp_path.iterdir()] == ["dev.txt"]
+
+
+class TestReading:
+    def test_what_is_no_export(self, bundle: Path) -> None:
+        with pytest.raises(HeedfulError, match=r"is no export: it has no export\.toml"):
+            open_export(bundle)
+
+    def test_another_version(self, tmp_path: Path) -> None:
+        (tmp_path / "export.toml").write_text('format = 9\nheedful = "7.0"\ntarget = "again"\ntype = "float32"\n')
+        with pytest.raises(HeedfulError, match=r"format 9 for again, which this version cannot read.\nhint: .*7\.0"):
+            open_export(tmp_path)
