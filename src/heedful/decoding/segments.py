@@ -1,4 +1,5 @@
-"""How lines become batches for search: over-long ones are split, the rest are sorted by length under a token budget.
+"""How lines become batches for search, and what search found becomes lines again: over-long ones are split and joined,
+the rest are sorted by length under a token budget.
 
 Knows ids and a tokeniser, no model.
 """
@@ -7,8 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from heedful.decoding.search import Hypothesis
+from heedful.decoding.translation import Candidate, Token, Translation
 from heedful.text.tokenizer import Tokenizer
+from heedful.text.vocabulary import UNK
 
+END = "</s>"
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？])")
 
 
@@ -54,3 +59,36 @@ def batches(segments: Sequence[Segment], budget: int) -> Iterator[list[int]]:
         batch.append(number)
     if batch:
         yield batch
+
+
+def join_segments(
+    segments: Sequence[Segment], found: Sequence[Sequence[Hypothesis]], target: Tokenizer, longest: int
+) -> Translation:
+    """The translation of a line from what was found for each of its segments; a line without any gives "".
+
+    `longest` is the length in tokens at which lines are split. The n-th best of a line is made of the n-th best of all
+    its segments.
+    """
+    if not segments:
+        return Translation("", 0.0, [], [Candidate("", 0.0, 0.0, [])], [])
+    candidates = [_join(parts, target) for parts in zip(*found, strict=False)]
+    warnings = []
+    if len(segments) > 1:
+        warnings.append(f"longer than {longest} tokens: translated in {len(segments)} parts")
+    unknown = sum(segment.ids.count(UNK) for segment in segments)
+    if unknown:
+        warnings.append(f"{unknown} unknown symbol{'s' if unknown > 1 else ''} in the source")
+    best = candidates[0]
+    return Translation(best.text, best.score, best.tokens, candidates, warnings)
+
+
+def _join(parts: Sequence[Hypothesis], target: Tokenizer) -> Candidate:
+    text = " ".join(target.decode(part.ids) for part in parts)
+    tokens = [token for part in parts for token in tokens_of(part.ids, part.token_log_p, target)]
+    return Candidate(text, sum(part.score for part in parts), sum(part.log_p for part in parts), tokens)
+
+
+def tokens_of(ids: Sequence[int], log_p: Sequence[float], target: Tokenizer) -> list[Token]:
+    """The pieces of an output, EOS included, with their log-probabilities."""
+    pieces = [*(target.piece(i) for i in ids), END]
+    return [Token(piece, value) for piece, value in zip(pieces, log_p, strict=True)]

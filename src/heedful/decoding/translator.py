@@ -18,16 +18,14 @@ from heedful.decoding.config import SearchConfig
 from heedful.decoding.greedy import greedy_search
 from heedful.decoding.sampling import sample
 from heedful.decoding.search import Hypothesis, Request, Step
-from heedful.decoding.segments import Segment, batches, segment_line
-from heedful.decoding.translation import Candidate, Scored, Token, Translation
+from heedful.decoding.segments import END, Segment, batches, join_segments, segment_line, tokens_of
+from heedful.decoding.translation import Scored, Translation
 from heedful.errors import HeedfulError
 from heedful.models.device import device_of
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.seeds import seed_of
 from heedful.text.tokenizer import Tokenizers
-from heedful.text.vocabulary import UNK
 
-END = "</s>"
 BEGIN = "<s>"
 
 
@@ -54,7 +52,7 @@ class Translator:
         `prefixes`, one a line, are texts with which the outputs must begin. Raises ValueError if n_best exceeds the
         beam.
         """
-        _refuse_single_text("lines", lines)
+        refuse_single_text("lines", lines)
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"`prefixes` must have one entry a line ({len(lines)}), but has {len(prefixes)}.")
         self.model.eval()
@@ -80,12 +78,13 @@ class Translator:
                     hint = "Its weights are damaged (NaN): copy the bundle again, or use another checkpoint."
                     raise HeedfulError(f"The model gives no output for line {segments[number].line + 1}.", hint=hint)
                 found[number] = some
-        return [self._translation([segments[n] for n in ns], [found[n] for n in ns]) for ns in of_line]
+        target, longest = self.tokenizers.target, self._longest_source
+        return [join_segments([segments[n] for n in ns], [found[n] for n in ns], target, longest) for ns in of_line]
 
     @torch.inference_mode()
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
         """Log-probabilities of given outputs: forced decoding, whatever the model itself would say."""
-        _refuse_single_text("sources", sources)
+        refuse_single_text("sources", sources)
         if len(sources) != len(targets):
             raise ValueError(f"`targets` must have one entry a source ({len(sources)}), but has {len(targets)}.")
         self.model.eval()
@@ -102,7 +101,7 @@ class Translator:
             rows = log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
             for number, row in zip(numbers, rows, strict=True):
                 values = row[: len(pairs[number][1]) + 1]
-                scored[number] = Scored(sum(values), self._tokens(pairs[number][1], values))
+                scored[number] = Scored(sum(values), tokens_of(pairs[number][1], values, self.tokenizers.target))
         return [some for some in scored if some is not None]
 
     @torch.inference_mode()
@@ -194,30 +193,8 @@ class Translator:
 
         return step
 
-    def _translation(self, segments: list[Segment], found: list[list[Hypothesis]]) -> Translation:
-        if not segments:
-            return Translation("", 0.0, [], [Candidate("", 0.0, 0.0, [])], [])
-        candidates = [self._candidate(list(parts)) for parts in zip(*found, strict=False)]
-        warnings = []
-        if len(segments) > 1:
-            warnings.append(f"longer than {self._longest_source} tokens: translated in {len(segments)} parts")
-        unknown = sum(segment.ids.count(UNK) for segment in segments)
-        if unknown:
-            warnings.append(f"{unknown} unknown symbol{'s' if unknown > 1 else ''} in the source")
-        best = candidates[0]
-        return Translation(best.text, best.score, best.tokens, candidates, warnings)
 
-    def _candidate(self, parts: list[Hypothesis]) -> Candidate:
-        text = " ".join(self.tokenizers.target.decode(part.ids) for part in parts)
-        tokens = [token for part in parts for token in self._tokens(part.ids, part.token_log_p)]
-        return Candidate(text, sum(part.score for part in parts), sum(part.log_p for part in parts), tokens)
-
-    def _tokens(self, ids: Sequence[int], log_p: Sequence[float]) -> list[Token]:
-        pieces = [*(self.tokenizers.target.piece(i) for i in ids), END]
-        return [Token(piece, value) for piece, value in zip(pieces, log_p, strict=True)]
-
-
-def _refuse_single_text(name: str, lines: Sequence[str]) -> None:
-    """A string is a sequence of strings too: translating its letters one by one is never what was meant."""
+def refuse_single_text(name: str, lines: Sequence[str]) -> None:
+    """Raises TypeError for a string: it is a sequence of strings too, but nobody means to translate its letters."""
     if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"`{name}` must be a list of strings, one a line, but is {lines!r:.60}.")
