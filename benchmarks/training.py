@@ -1,117 +1,140 @@
-"""Training speed side by side: the same batches, sizes, dropout, smoothing and optimiser for every system.
+"""Training side by side: the same batches, sizes, dropout, smoothing, learning rates and clipping for every system.
 
-3+3 layers, d_model 256, d_ff 1024, 4 heads, joint vocabulary of 8,000, batches of 4,096 tokens, Multi30k en-de.
-Systems run as processes of their own, in turn, round after round; the ratio of a system is taken within each round.
+Two sizes with a joint vocabulary of 8,000 and batches of about 3,450 target tokens of Multi30k en-de: small (3+3 layers,
+d_model 256) and the paper's base (6+6, 512). Systems run in turn, round after round, each in a process of its own;
+every round has another seed, so that the losses after the same updates can be compared.
 
-    python benchmarks/training.py --data PATH/multi30k [--rounds 3] [--updates 12] [--json FILE]
+    python benchmarks/training.py [--data PATH/multi30k] [--rounds 3] [--sizes small base]
 """
 
 import argparse
 import json
-import statistics
-import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from batches import lengths_of, made_up_batches, write_batches
+from environments import python_of
+from flops import Sizes, training_flops
+from measure import HERE, SYSTEMS, alternate, child, data_folder, pin, ratios, spread
+from rows import Row, text_table
 
-from heedful.data.batch import BatchPlan, load_batch
-from heedful.data.catalogue import load_split
-from heedful.data.config import DataConfig
-from heedful.data.store import build_store
-from heedful.text.config import SideConfig, TokenizerConfig
-from heedful.text.tokenizer import train_tokenizers
+SIZES: dict[str, dict[str, Any]] = {
+    "small": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "n_layers": 3, "updates": 30},
+    "base": {"d_model": 512, "d_ff": 2048, "n_heads": 8, "n_layers": 6, "updates": 4},
+}
+TITLES = {"small": "3+3 layers, d 256", "base": "paper-base: 6+6 layers, d 512"}
+SHARED = {"dropout": 0.1, "smoothing": 0.1, "peak_rate": 1e-3, "warmup": 20, "clip_norm": 1.0}
+VOCABULARY, MAX_TOKENS, WARM = 8000, 4096, 2
 
-HERE = Path(__file__).parent
-PEERS = HERE.parent / ".venv-peers"
-SETTINGS = {"d_model": 256, "d_ff": 1024, "n_heads": 4, "n_layers": 3, "dropout": 0.1, "smoothing": 0.1}
-VOCABULARY, MAX_TOKENS = 8000, 4096
-SYSTEMS = ("heedful-float32", "heedful-bfloat16", "torch-nn-transformer", "huggingface-marian")
+# name: environment ("" is Heedful's own), program, its argument
+PROGRAMS: dict[str, tuple[str, str, str]] = {
+    "Heedful, bfloat16": ("", "heedful_loop.py", "bfloat16"),
+    "Heedful, float32": ("", "heedful_loop.py", "float32"),
+    "torch.nn.Transformer loop": ("", "torch_loop.py", "float32"),
+    "torch.nn.Transformer loop, trimmed, bfloat16": ("", "torch_loop.py", "trimmed"),
+    "Hugging Face Marian": ("main", "marian_loop.py", ""),
+    "x-transformers, flash": ("main", "xtransformers_loop.py", ""),
+    "fairseq": ("fairseq", "fairseq_loop.py", ""),
+    "Eole (pre-norm)": ("eole", "eole_loop.py", ""),
+}
+PEERS = [name for name, (environment, _, _) in PROGRAMS.items() if environment]
 
 
 def main() -> None:
-    arguments = parse()
-    with tempfile.TemporaryDirectory() as scratch:
-        batches = write_batches(arguments.data, Path(scratch), arguments.updates)
-        rounds = [
-            {name: measure(name, batches, arguments.threads) for name in arguments.systems}
-            for _ in range(arguments.rounds)
-        ]
-    print_table(rounds)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"settings": SETTINGS, "tokens_per_second": rounds}, indent=1) + "\n")
-
-
-def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", required=True, help="a folder with raw/train.en.gz and raw/train.de.gz")
+    data_folder(parser)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--updates", type=int, default=12, help="timed updates a round, after two that are not")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    return parser.parse_args()
+    parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
+    parser.add_argument("--systems", nargs="+", default=list(PROGRAMS), choices=PROGRAMS)
+    parser.add_argument("--updates", type=int, help="timed updates, after two that are not; left out: 30 small, 4 base")
+    arguments = parser.parse_args()
+    pin(arguments.threads)
+    changes = {"updates": arguments.updates} if arguments.updates else {}
+    chosen = {name: {**SIZES[name], **changes} for name in arguments.sizes}
+    with tempfile.TemporaryDirectory() as scratch:
+        count = max(sizes["updates"] for sizes in chosen.values()) + WARM
+        batches = write_batches(arguments.data, Path(scratch), count, MAX_TOKENS, VOCABULARY)
+        part = run(batches, chosen, arguments.systems, arguments.rounds, arguments.threads)
+    print(text_table([Row(*row) for row in part["rows"]]))
 
 
-def write_batches(data: str, folder: Path, updates: int) -> Path:
-    """The first batches of a real epoch, as one .npz file that every system reads."""
-    config = DataConfig(catalogue="multi30k-en-de", folder=data)
-    side = SideConfig(algorithm="bpe", vocab_size=VOCABULARY)
-    tokenizers = train_tokenizers(TokenizerConfig(source=side), load_split(config, "train"), seed=1)
-    store = build_store(folder / "store", load_split(config, "train"), tokenizers, max_length=256)
-    plan = BatchPlan(store.source_lengths, store.target_lengths, MAX_TOKENS, seed=1)
-    arrays: dict[str, np.ndarray] = {}
-    for number in range(updates + 2):
-        batch = load_batch(store, plan.batch(number))
-        for name in ("src", "tgt_in", "tgt_out"):
-            arrays[f"{name}{number}"] = getattr(batch, name).numpy()
-    path = folder / "batches.npz"
-    np.savez(path, **arrays)  # pyright: ignore[reportArgumentType]
-    return path
+def run(
+    batches: Path, sizes: Mapping[str, Mapping[str, Any]], systems: Sequence[str], rounds: int, threads: int
+) -> dict[str, Any]:
+    """Rows and details of all sizes, ready for JSON."""
+    rows: list[Row] = []
+    details: dict[str, Any] = {}
+    rates = [child([sys.executable, str(HERE / "machine.py"), str(threads)], threads) for _ in range(rounds)]
+    for kind in rates[0]:
+        group = f"Matrix products of this machine, {threads} threads (GFLOP/s)"
+        rows.append(Row(group, kind, spread([rate[kind] for rate in rates])))
+    for name, shape in sizes.items():
+
+        def measure(system: str, number: int, shape: Mapping[str, Any] = shape) -> dict[str, Any]:
+            facts = {"vocabulary": VOCABULARY, **SHARED, **shape, "threads": threads, "seed": number + 1}
+            return time_system(system, batches, facts)
+
+        found, dropped = alternate(systems, rounds, measure)
+        rows += rows_of(name, found, rates, flops_of(batches, shape))
+        details[name] = {"rounds": found, "dropped": dropped, "settings": {**SHARED, **shape}}
+    return {"rows": rows, "details": {**details, "matmul_gflops": rates}}
 
 
-def measure(system: str, batches: Path, threads: int) -> float:
-    """Target tokens a second of one system, in a process of its own."""
-    program, *options = {
-        "heedful-float32": ("heedful_loop.py", "float32"),
-        "heedful-bfloat16": ("heedful_loop.py", "bfloat16"),
-        "torch-nn-transformer": ("torch_loop.py",),
-        "huggingface-marian": ("marian_loop.py",),
-    }[system]
-    python = peer_python() if program == "marian_loop.py" else sys.executable
-    facts = json.dumps({**SETTINGS, "vocabulary": VOCABULARY, "threads": threads})
-    command = [python, str(HERE / "systems" / program), str(batches), facts, *options]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])["target_tokens_per_second"]
+def time_system(system: str, batches: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """One system's round, in a process of its own."""
+    environment, program, option = PROGRAMS[system]
+    python = python_of(environment) if environment else sys.executable
+    command = [python, str(SYSTEMS / program), str(batches), json.dumps(dict(facts)), option]
+    return child(command, facts["threads"])
 
 
-def peer_python() -> str:
-    """The interpreter of an environment that has the peers; it sees this one's torch, so that both run the same."""
-    if not PEERS.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        torch = subprocess.run(
-            [sys.executable, "-c", "import torch, pathlib; print(pathlib.Path(torch.__file__).parent.parent)"],
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-        site = next(PEERS.glob("lib/python*/site-packages"))
-        (site / "same_torch.pth").write_text(torch + "\n")
-        subprocess.run([str(PEERS / "bin" / "python"), "-m", "pip", "install", "-q", "transformers"], check=True)
-    return str(PEERS / "bin" / "python")
+def flops_of(batches: Path, shape: Mapping[str, Any]) -> float:
+    """Operations of all timed updates together."""
+    sizes = Sizes(shape["d_model"], shape["d_ff"], shape["n_layers"], shape.get("vocabulary", VOCABULARY))
+    timed = lengths_of(batches, range(WARM, shape["updates"] + WARM))
+    return sum(training_flops(sizes, lengths.source, lengths.target) for lengths in timed)
 
 
-def print_table(rounds: list[dict[str, float]]) -> None:
-    """Target tokens a second, and the ratio to the first system within each round."""
-    first = next(iter(rounds[0]))
-    print(f"{'system':24}{'tokens/s min':>14}{'median':>10}{'max':>10}   {first} / system: min median max")
-    for name in rounds[0]:
-        speeds = [one[name] for one in rounds]
-        ratios = [one[first] / one[name] for one in rounds]
-        low, middle, high = min(speeds), statistics.median(speeds), max(speeds)
-        shown = f"{min(ratios):.2f} {statistics.median(ratios):.2f} {max(ratios):.2f}"
-        print(f"{name:24}{low:14,.0f}{middle:10,.0f}{high:10,.0f}   {shown}")
+def rows_of(
+    size: str, found: Mapping[str, list[dict[str, Any]]], rates: Sequence[Mapping[str, float]], flops: float
+) -> list[Row]:
+    """Speed, memory and loss of every system; ratios are to the first one, in whose favour more than 1 is."""
+    if not found:
+        return []
+    first = next(iter(found))
+    speeds = {name: [one["tokens_per_second"] for one in rounds] for name, rounds in found.items()}
+    rows = []
+    for name, rounds in found.items():
+        peak, before = (max(one[key] for one in rounds) for key in ("peak_mb", "imported_mb"))
+        note = f"peak {peak:,.0f} MB, {before:,.0f} of it imports; loss {end_loss(rounds)}"
+        if name.startswith("Heedful"):
+            kind = name.rsplit(", ", 1)[1]
+            fractions = [flops / one["seconds"] / 1e9 / rate[kind] for one, rate in zip(rounds, rates, strict=True)]
+            note += f"; {spread(fractions).median:.0%} of the machine's {kind} rate"
+        group = f"Training, {TITLES.get(size, size)} (target tokens/s; ratio: {first} / system)"
+        rows.append(Row(group, name, spread(speeds[name]), ratios(speeds[first], speeds[name]), note))
+    return rows
+
+
+def end_loss(rounds: Sequence[Mapping[str, Any]]) -> str:
+    """Smoothed loss a token over the last fifth of the updates, smallest and largest of the seeds."""
+    means = []
+    for one in rounds:
+        last = one["losses"][-max(1, len(one["losses"]) // 5) :]
+        means.append(sum(last) / len(last))
+    return f"{min(means):.3f} to {max(means):.3f}"
+
+
+def quick(folder: Path) -> dict[str, Any]:
+    """The same with tiny sizes, made-up batches and no peers from elsewhere."""
+    sizes = {"tiny": {"d_model": 32, "d_ff": 64, "n_heads": 2, "n_layers": 1, "updates": 3, "vocabulary": 100}}
+    batches = made_up_batches(folder, 5, rows=8, length=9, vocabulary=100)
+    own = [name for name in PROGRAMS if name not in PEERS]
+    return run(batches, sizes, own, rounds=1, threads=1)
 
 
 if __name__ == "__main__":

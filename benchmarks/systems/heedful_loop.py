@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
 from clock import report, settings
+from torch import Tensor
 
 from heedful.data.batch import Batch
 from heedful.models.build import build_model
@@ -29,18 +29,30 @@ model = build_model(
     sizes["vocabulary"],
     sizes["vocabulary"],
 )
-training = TrainingConfig(label_smoothing=sizes["smoothing"], precision=sys.argv[3], warmup_steps=100)  # type: ignore[arg-type]
+training = TrainingConfig(
+    label_smoothing=sizes["smoothing"],
+    precision=sys.argv[3],  # type: ignore[arg-type]
+    schedule="inverse_sqrt",
+    learning_rate=sizes["peak_rate"],
+    warmup_steps=sizes["warmup"],
+    clip_norm=sizes["clip_norm"],
+)
 
 with TemporaryDirectory() as scratch:
     folder = CheckpointFolder(Path(scratch), keep=1)
     trainer = Trainer(
-        model, training, d_model=sizes["d_model"], seed=1, checkpoints=folder, log=lambda _event, _facts: None
+        model,
+        training,
+        d_model=sizes["d_model"],
+        seed=sizes["seed"],
+        checkpoints=folder,
+        log=lambda _event, _facts: None,
     )
     numbers = iter(range(1, 10_000))
 
-    def update(src: torch.Tensor, tgt_in: torch.Tensor, tgt_out: torch.Tensor) -> float:
+    def update(src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:
         batch = Batch(src, src != 0, tgt_in, tgt_out, indices=[])
         total = trainer.update(next(numbers), lambda _index: batch).total
         return total.smoothed / total.count
 
-    report(update)
+    report(update, sizes)

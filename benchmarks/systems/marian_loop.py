@@ -1,8 +1,8 @@
-"""Hugging Face's MarianMTModel in a plain loop, with label smoothing by torch's own criterion."""
+"""Hugging Face's MarianMTModel in a plain loop, with label smoothing by torch's own criterion and its Trainer's Adam."""
 
-import torch
-from clock import PAD, report, settings
-from torch import nn
+from clock import BOS, EOS, PAD, report, settings
+from plain import plain_update
+from torch import Tensor, nn
 from transformers import MarianConfig, MarianMTModel
 
 sizes = settings()
@@ -21,28 +21,23 @@ model = MarianMTModel(
         activation_dropout=0.0,
         activation_function="relu",
         scale_embedding=True,
+        init_std=sizes["d_model"] ** -0.5,
         max_position_embeddings=512,
         pad_token_id=PAD,
-        eos_token_id=3,
-        bos_token_id=2,
-        decoder_start_token_id=2,
-        forced_eos_token_id=3,
+        eos_token_id=EOS,
+        bos_token_id=BOS,
+        decoder_start_token_id=BOS,
+        forced_eos_token_id=EOS,
         use_cache=False,
     )
 )
 model.train()
 criterion = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=sizes["smoothing"])
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
 
 
-def update(src: torch.Tensor, tgt_in: torch.Tensor, tgt_out: torch.Tensor) -> float:
+def loss_of(src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
     logits = model(input_ids=src, attention_mask=(src != PAD).long(), decoder_input_ids=tgt_in).logits
-    loss = criterion(logits.flatten(0, 1), tgt_out.flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    return loss.item()
+    return criterion(logits.flatten(0, 1), tgt_out.flatten())
 
 
-report(update)
+report(plain_update(loss_of, model.parameters(), sizes, fused=True), sizes)
