@@ -1,4 +1,4 @@
-"""Real batches for the training benchmarks: the first ones of an epoch of Multi30k en-de, written once as one .npz file."""
+"""Batches for the training benchmarks, as one .npz file: the first of an epoch of Multi30k en-de, or made-up ones."""
 
 from pathlib import Path
 from typing import NamedTuple

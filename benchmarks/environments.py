@@ -53,7 +53,8 @@ def _install(environment: Environment, folder: Path, python: Path) -> None:
     if environment.alone:  # before torch is seen: a setup script that finds it would compile against it
         _call([*pip, "--no-deps", *environment.alone])
     found = find_spec("torch")
-    assert found is not None and found.origin is not None
+    assert found is not None
+    assert found.origin is not None
     site = next(folder.glob("lib/python*/site-packages"))
     (site / "same_torch.pth").write_text(f"{Path(found.origin).parent.parent}\n")
     _call([*pip, *environment.packages])

@@ -45,7 +45,7 @@ def learning_rate(update: int, sizes: dict) -> float:
 
 
 def report(update: Update, sizes: dict) -> None:
-    """Time `update`, which returns the smoothed loss a token, and print speed, losses and memory as one line of JSON."""
+    """Time `update`, which returns the smoothed loss a token; print speed, losses and memory as one line of JSON."""
     chosen = batches()[: sizes["updates"] + WARM]
     losses = [update(*batch) for batch in chosen[:WARM]]
     started = time.perf_counter()

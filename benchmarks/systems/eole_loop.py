@@ -1,4 +1,4 @@
-"""Eole's encoder-decoder in a plain loop, with label smoothing by torch's own criterion. Its layers are pre-norm only."""
+"""Eole's encoder-decoder in a plain loop, with label smoothing by torch's own criterion. It is pre-norm only."""
 
 import warnings
 

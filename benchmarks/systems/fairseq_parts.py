@@ -15,7 +15,7 @@ _plain_dataclass = dataclasses.dataclass
 
 
 def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
-    """Python 3.11 refuses a default that has no hash; fairseq's and hydra's settings are such, so they are given one."""
+    """Python 3.11 refuses defaults that have no hash; fairseq's and hydra's settings are such, and are given one."""
 
     def made(found: type) -> type:
         if found.__module__.split(".")[0] in {"fairseq", "hydra"}:

@@ -1,4 +1,4 @@
-"""Hugging Face's MarianMTModel in a plain loop, with label smoothing by torch's own criterion and its Trainer's Adam."""
+"""Hugging Face's MarianMTModel in a plain loop, with torch's own label smoothing and its Trainer's Adam."""
 
 from clock import BOS, EOS, PAD, report, settings
 from plain import plain_update
