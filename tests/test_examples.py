@@ -5,6 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.recipe.little import untrained_bundle
+
+from heedful.export.targets import write_export
+from heedful.models.bundle import load_bundle
+from heedful.recipe.load import load
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -38,3 +43,41 @@ def test_no_example_is_forgotten() -> None:
     tested = Path(__file__).read_text("utf-8")
     for path in EXAMPLES.glob("*.py"):
         assert f'"{path.name}"' in tested
+
+
+ALONE = "import runpy, sys\nfor name in ('heedful', 'torch', 'onnx'): sys.modules[name] = None\n"
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        ("kind=characters", "unicode_form=NFD", "lowercase=true"),
+        ("kind=words",),
+        ("kind=sentencepiece", "vocab_size=19", "lowercase=true"),
+    ],
+    ids=["characters", "words", "subwords"],
+)
+def test_onnx_runner(tokenizer: tuple[str, ...], tmp_path: Path) -> None:
+    """Where none of our packages can be imported, it gives the texts that `heedful translate` gives."""
+    example = EXAMPLES / "onnx_runner.py"
+    pairs = [("abc dé. fghi", "cba éd. ihgf"), ("jk \\n", "kj")]
+    settings = [f"tokenizer.source.{setting}" for setting in tokenizer]
+    bundle = untrained_bundle(tmp_path / "model", pairs, "search.max_extra=4", *settings)
+    exported = tmp_path / "exported"
+    exported.mkdir()
+    write_export(load_bundle(bundle), exported, "onnx", "float32")
+    lines = ["abc dé.", "", "JK", "fghi abc abc", "  ", "z", "\\n jk"]
+    (tmp_path / "empty").mkdir()
+    for beam in (1, 2, 5):
+        wanted = [found.text for found in load(bundle).with_search({"beam": beam}).translate(lines)]
+        script = f"{ALONE}sys.argv = ['onnx_runner.py', {str(exported)!r}, '--beam', '{beam}']\n"
+        script += f"runpy.run_path({str(example)!r}, run_name='__main__')"
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=tmp_path / "empty",
+            input="".join(f"{line}\n" for line in lines).encode(),
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        assert done.stdout.decode().split("\n") == [*wanted, ""]

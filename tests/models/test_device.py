@@ -24,3 +24,4 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_of_a_model() -> None:
     assert device_of(nn.Linear(2, 2, device="meta")).type == "meta"
+    assert device_of(nn.ReLU()).type == "cpu"  # no parameters

@@ -54,7 +54,9 @@ class Target(Protocol):
         ...
 
 
-TARGETS: dict[str, str] = {}  # the name of a target and its module
+TARGETS: dict[str, str] = {  # the name of a target and its module
+    "onnx": "heedful.export.onnx",
+}
 
 
 class Export(NamedTuple):

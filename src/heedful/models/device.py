@@ -19,5 +19,5 @@ def choose_device(name: DeviceName) -> torch.device:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model's parameters are."""
-    return next(model.parameters()).device
+    """Where a model's parameters are; a model without any, such as an exported one, computes on the CPU."""
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
