@@ -1,8 +1,8 @@
 """Training side by side: the same batches, sizes, dropout, smoothing, learning rates and clipping everywhere.
 
 Two sizes with a joint vocabulary of 8,000 and batches of about 3,450 target tokens of Multi30k en-de: small (3+3
-layers, d_model 256) and the paper's base (6+6, 512). Systems run in turn, round after round, each in a process of its own;
-every round has another seed, so that the losses after the same updates can be compared.
+layers, d_model 256) and the paper's base (6+6, 512). Systems run in turn, round after round, each in a process of its
+own; every round has another seed, so that the losses after the same updates can be compared.
 
     python benchmarks/training.py [--data PATH/multi30k] [--rounds 3] [--sizes small base]
 """
