@@ -141,3 +141,20 @@ def test_nothing_to_search() -> None:
     table = random_table(0)
     assert search(table, [], beam=2, alpha=0.0) == []
     assert table.rows == []
+
+
+@SEEDS
+@pytest.mark.parametrize("beam", [4, 7, 30])
+def test_more_beams_than_symbols(seed: int, beam: int) -> None:
+    """Six symbols, of which PAD and BOS never come: a beam of 7 has only 4 continuations at first."""
+    table = random_table(seed)
+    requests = [Request(2), Request(0), Request(4, (A, A))]
+    for sentence, hypotheses in enumerate(search(table, requests, beam, 0.0, n_best=beam)):
+        expected = plain_beam(table, sentence, requests[sentence], beam)
+        assert {tuple(one.ids) for one in hypotheses} == set(expected)
+
+
+def test_nothing_to_search() -> None:
+    assert search(random_table(0), [], 3, 0.6) == []
+    table = random_table(0)
+    assert greedy_search(table.step, table.start(0, 1), []) == []

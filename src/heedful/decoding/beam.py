@@ -11,11 +11,18 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.decoding.search import Hypothesis, Request, Step, force, forced_ids, length_penalty, never_emitted
+from heedful.decoding.search import (
+    NEVER,
+    Forcing,
+    Hypothesis,
+    Request,
+    Step,
+    continuations,
+    length_penalty,
+    log_probabilities,
+)
 from heedful.models.interface import State
-from heedful.text.vocabulary import BOS, EOS, PAD
-
-NEVER = float("-inf")
+from heedful.text.vocabulary import BOS, EOS
 
 
 class Open(NamedTuple):
@@ -25,6 +32,13 @@ class Open(NamedTuple):
     tokens: Tensor  # [B K t] ids so far
     token_log_p: Tensor  # [B K t]
     log_p: Tensor  # [B K] sums; -inf where a beam is closed
+    room: Tensor  # [B] how many hypotheses are still to be found
+    goal: Tensor  # [B] the score that an open beam must still be able to beat; -inf while fewer than n_best are found
+    longest: Tensor  # [B] the length penalty of the longest output
+
+    def only(self, rows: list[int]) -> "Open":
+        """The sentences in these rows."""
+        return Open([self.sentences[row] for row in rows], *(part[rows] for part in self[1:]))
 
 
 def beam_search(
@@ -38,77 +52,85 @@ def beam_search(
     if n_best > beam:
         raise ValueError(f"`n_best` must be at most `beam` ({beam}), but is {n_best}.")
     found: list[list[Hypothesis]] = [[] for _ in requests]
-    live = _begin(len(requests), beam, state.device)
+    forcing = Forcing(requests)
+    live = _begin(requests, beam, alpha, state.device)
+    tokens = torch.full((len(requests) * beam,), BOS, device=state.device)
+    unmoved = torch.arange(beam, device=state.device)
     while live.sentences:
-        last = live.tokens[:, :, -1] if live.tokens.shape[2] else torch.full_like(live.log_p, BOS, dtype=torch.long)
-        logits, state = step(state, last.flatten())
-        sources, live = _extend(logits, live, [requests[i] for i in live.sentences], beam)
-        live = _collect(live, found, alpha, beam)
-        keep = _still_open(live, found, requests, alpha, n_best)
-        if keep:
-            kept = torch.tensor(keep, device=sources.device)
-            rows = (kept[:, None] * beam + sources[kept]).flatten()
-            state = state.reorder(rows)
-        live = Open([live.sentences[i] for i in keep], *(part[keep] for part in live[1:]))
+        logits, state = step(state, tokens)
+        sources, live = _extend(logits, live, forcing, beam)
+        live = _collect(live, found, alpha, n_best)
+        keep = _still_open(live)
+        if len(keep) < len(live.sentences):
+            live = live.only(keep)
+            kept = torch.tensor(keep, dtype=torch.long, device=sources.device)
+            sources = sources[kept]
+            state = state.reorder((kept[:, None] * beam + sources).flatten()) if keep else state
+        elif not torch.equal(sources, unmoved.expand_as(sources)):
+            state = state.reorder(
+                (torch.arange(0, sources.numel(), beam, device=sources.device)[:, None] + sources).flatten()
+            )
+        tokens = live.tokens[:, :, -1].flatten()
     return [sorted(some, key=lambda h: -h.score)[:n_best] for some in found]
 
 
-def _begin(n_sentences: int, beam: int, device: torch.device) -> Open:
+def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.device) -> Open:
     """One open beam a sentence; the others start when it branches."""
-    log_p = torch.full((n_sentences, beam), NEVER, device=device)
-    log_p[:, 0] = 0.0
-    nothing = log_p.new_empty(n_sentences, beam, 0)
-    return Open(list(range(n_sentences)), nothing.long(), nothing, log_p)
+    log_p = torch.full((len(requests), beam), NEVER, device=device)
+    log_p[:, :1] = 0.0
+    nothing = log_p.new_empty(len(requests), beam, 0)
+    goal = torch.full((len(requests),), NEVER, dtype=torch.float64, device=device)
+    room = torch.full((len(requests),), beam, device=device)
+    lengths = torch.tensor([request.max_length + 1 for request in requests], dtype=torch.float64, device=device)
+    longest = torch.as_tensor(length_penalty(lengths, alpha))
+    return Open(list(range(len(requests))), nothing.long(), nothing, log_p, room, goal, longest)
 
 
-def _extend(logits: Tensor, live: Open, requests: list[Request], beam: int) -> tuple[Tensor, Open]:
-    """The `beam` best continuations of each sentence, and the beam [B K] that each came from."""
-    log_p = never_emitted(logits.float().log_softmax(dim=-1), PAD, BOS)  # [N V]
-    forced = forced_ids(requests, live.tokens.shape[2], EOS)
-    log_p = force(log_p, [wanted for wanted in forced for _ in range(beam)])
-    n_symbols = log_p.shape[1]
-    totals = log_p.view(len(requests), beam, n_symbols) + live.log_p[:, :, None]
+def _extend(logits: Tensor, live: Open, forcing: Forcing, beam: int) -> tuple[Tensor, Open]:
+    """The `beam` best continuations of each sentence, and the beam [B K] that each came from.
+
+    They are among the `beam` best of each of its rows, so that nothing else is made of all [N V] than log p.
+    """
+    forced = forcing.at(live.tokens.shape[2], live.sentences)
+    of_row = None if forced is None else [wanted for wanted in forced for _ in range(beam)]
+    following = continuations(log_probabilities(logits), beam, of_row)  # [N k]
+    n_sentences, k = len(live.sentences), following.ids.shape[1]
+    totals = following.log_p.view(n_sentences, beam, k) + live.log_p[:, :, None]
     best, flat = totals.flatten(1).topk(beam, dim=1)  # [B K], [B K]
-    sources = flat // n_symbols
-    ids = flat % n_symbols
-    gained = log_p.view(len(requests), -1).gather(1, flat)
+    sources = flat // k
+    ids, gained = (part.view(n_sentences, -1).gather(1, flat)[:, :, None] for part in (following.ids, following.log_p))
     index = sources[:, :, None].expand(-1, -1, live.tokens.shape[2])
-    tokens = torch.cat([live.tokens.gather(1, index), ids[:, :, None]], dim=2)
-    token_log_p = torch.cat([live.token_log_p.gather(1, index), gained[:, :, None]], dim=2)
-    return sources, Open(live.sentences, tokens, token_log_p, best)
+    tokens = torch.cat([live.tokens.gather(1, index), ids], dim=2)
+    token_log_p = torch.cat([live.token_log_p.gather(1, index), gained], dim=2)
+    return sources, live._replace(tokens=tokens, token_log_p=token_log_p, log_p=best)
 
 
-def _collect(live: Open, found: list[list[Hypothesis]], alpha: float, beam: int) -> Open:
+def _collect(live: Open, found: list[list[Hypothesis]], alpha: float, n_best: int) -> Open:
     """Move what ended into `found`, and close as many beams as hypotheses were found."""
-    log_p = live.log_p.clone()
-    ended = (live.tokens[:, :, -1] == EOS).tolist()
-    totals = log_p.tolist()
-    for row, sentence in enumerate(live.sentences):
-        room = beam - len(found[sentence])
-        for rank in range(beam):
-            if rank >= room or ended[row][rank]:
-                log_p[row, rank] = NEVER
-            if rank < room and ended[row][rank] and totals[row][rank] > NEVER:
-                ids = live.tokens[row, rank, :-1].tolist()
-                score = totals[row][rank] / float(length_penalty(len(ids) + 1, alpha))
-                found[sentence].append(Hypothesis(ids, totals[row][rank], score, live.token_log_p[row, rank].tolist()))
-    return live._replace(log_p=log_p)
+    within = torch.arange(live.log_p.shape[1], device=live.log_p.device) < live.room[:, None]
+    ended = live.tokens[:, :, -1] == EOS
+    log_p = live.log_p.masked_fill(ended | ~within, NEVER)
+    new = ended & within & (live.log_p > NEVER)
+    rows = new.nonzero()
+    if not len(rows):
+        return live._replace(log_p=log_p)
+    room, goal = live.room - new.sum(dim=1), live.goal.clone()
+    penalty = float(length_penalty(live.tokens.shape[2], alpha))
+    parts = (live.tokens[new], live.log_p[new], live.token_log_p[new])
+    for (row, _), ids, total, token_log_p in zip(rows.tolist(), *(part.tolist() for part in parts), strict=True):
+        some = found[live.sentences[row]]
+        some.append(Hypothesis(ids[:-1], total, total / penalty, token_log_p))
+        if len(some) >= n_best:
+            goal[row] = sorted((h.score for h in some), reverse=True)[n_best - 1]
+    return live._replace(log_p=log_p, room=room, goal=goal)
 
 
-def _still_open(
-    live: Open, found: list[list[Hypothesis]], requests: Sequence[Request], alpha: float, n_best: int
-) -> list[int]:
+def _still_open(live: Open) -> list[int]:
     """The rows whose open beams might still change the answer.
 
     A sum of log-probabilities only falls, and the penalty only grows to its value at the longest output, so
     log p / lp(longest) bounds what a beam can still reach.
     """
-    keep: list[int] = []
-    for row, (sentence, best) in enumerate(zip(live.sentences, live.log_p.max(dim=1).values.tolist(), strict=True)):
-        if not best > NEVER:  # closed; or NaN, from damaged weights, which no further step can mend
-            continue
-        bound = best / float(length_penalty(requests[sentence].max_length + 1, alpha))
-        scores = sorted((h.score for h in found[sentence]), reverse=True)
-        if len(scores) < n_best or scores[n_best - 1] < bound:
-            keep.append(row)
-    return keep
+    best = live.log_p.max(dim=1).values.double()
+    # Closed beams are -inf; NaN, from damaged weights, is greater than nothing, and no further step can mend it.
+    return ((best > NEVER) & (best / live.longest > live.goal)).nonzero()[:, 0].tolist()

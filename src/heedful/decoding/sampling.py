@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.decoding.search import Hypothesis, Request, Step, force, forced_ids, never_emitted
+from heedful.decoding.search import Continuations, Hypothesis, Request, Step, only_forced
+from heedful.decoding.stepping import follow
 from heedful.models.interface import State
-from heedful.text.vocabulary import BOS, EOS, PAD
 
 
 def sample(
@@ -26,32 +26,13 @@ def sample(
 ) -> list[Hypothesis]:
     """One sample a request, whose score is its log-probability under the model itself (before temperature and cuts)."""
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    outputs: list[list[int]] = [[] for _ in requests]
-    log_ps: list[list[float]] = [[] for _ in requests]
-    open_requests = list(range(len(requests)))
-    tokens = torch.full((len(requests),), BOS, device=state.device)
-    position = 0
-    while open_requests:
-        logits, state = step(state, tokens)
-        log_p = never_emitted(logits.float().log_softmax(dim=-1), PAD, BOS)
-        log_p = force(log_p, forced_ids([requests[i] for i in open_requests], position, EOS))
-        draws = torch.tensor(
-            [float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in open_requests]
-        )
-        chosen = draw(truncated(log_p / temperature, top_k, top_p), draws.to(log_p.device))
-        values = log_p.gather(1, chosen[:, None])[:, 0].tolist()
-        for request, token, value in zip(open_requests, chosen.tolist(), values, strict=True):
-            log_ps[request].append(value)
-            if token != EOS:
-                outputs[request].append(token)
-        rows = (chosen != EOS).nonzero()[:, 0]
-        if len(rows) < len(open_requests):
-            open_requests = [open_requests[row] for row in rows.tolist()]
-            if open_requests:
-                state = state.reorder(rows)
-        tokens = chosen[rows]
-        position += 1
-    return [Hypothesis(ids, sum(lp), sum(lp), lp) for ids, lp in zip(outputs, log_ps, strict=True)]
+
+    def choose(log_p: Tensor, live: Sequence[int], forced: Sequence[int] | None) -> Continuations:
+        uniform = [float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in live]
+        drawn = draw(truncated(log_p / temperature, top_k, top_p), torch.tensor(uniform).to(log_p.device))[:, None]
+        return only_forced(Continuations(log_p.gather(1, drawn), drawn), log_p, forced)
+
+    return follow(step, state, requests, choose)
 
 
 def truncated(scores: Float[Tensor, "N V"], top_k: int | None, top_p: float | None) -> Float[Tensor, "N V"]:

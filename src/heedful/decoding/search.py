@@ -1,19 +1,24 @@
-"""What every search shares: what a step is, what a hypothesis is, and how long one may get. Knows no model and no text.
+"""What every search shares: what a step is, what may come next, what a hypothesis is, and how long one may get.
 
-Rows: K consecutive rows a sentence; N = (sentences still open) * K.
+Knows no model and no text. Rows: K consecutive rows a sentence; N = (sentences still open) * K.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.models.interface import State
+from heedful.text.vocabulary import BOS, EOS, PAD
 
 Step = Callable[[State, Int[Tensor, " N"]], tuple[Float[Tensor, "N V"], State]]
 """Consume one token a row; the logits of the next token, and the state after it."""
+
+NEVER = float("-inf")
+FREE = -1  # no id is forced
+RUN = 64  # neighbours in a row of the vocabulary whose maximum is taken at once
 
 
 class Hypothesis(NamedTuple):
@@ -37,25 +42,79 @@ def length_penalty(length: int | Tensor, alpha: float) -> float | Tensor:
     return ((5 + length) / 6) ** alpha
 
 
-def forced_ids(requests: Sequence[Request], position: int, end: int) -> list[int]:
-    """For each sentence the only id that may come at this position, or -1 where the choice is free."""
-    return [
-        request.prefix[position] if position < len(request.prefix) else end if position >= request.max_length else -1
-        for request in requests
-    ]
+@final
+class Forcing:
+    """Which positions of which requests have no choice: those of the prefix, and the end at the greatest length."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self.requests = requests
+        self.longest_prefix = max((len(request.prefix) for request in requests), default=0)
+        self.least_length = min((request.max_length for request in requests), default=0)
+
+    def at(self, position: int, sentences: Sequence[int]) -> list[int] | None:
+        """For each of these requests the only id that may come now, or FREE; None where all are free."""
+        if self.longest_prefix <= position < self.least_length:
+            return None
+        requests = [self.requests[i] for i in sentences]
+        forced = [
+            request.prefix[position]
+            if position < len(request.prefix)
+            else EOS
+            if position >= request.max_length
+            else FREE
+            for request in requests
+        ]
+        return None if all(wanted == FREE for wanted in forced) else forced
 
 
-def force(log_p: Float[Tensor, "N V"], forced: Sequence[int]) -> Float[Tensor, "N V"]:
-    """Everything but the forced id becomes impossible (-inf); rows with -1 stay as they are."""
-    if all(wanted < 0 for wanted in forced):
-        return log_p
-    allowed = torch.tensor(forced, device=log_p.device)[:, None]
-    ids = torch.arange(log_p.shape[1], device=log_p.device)[None, :]
-    return log_p.masked_fill((allowed >= 0) & (ids != allowed), float("-inf"))
+class Continuations(NamedTuple):
+    """What may come next on each row, best first; -inf where it may not."""
+
+    log_p: Float[Tensor, "N k"]
+    ids: Int[Tensor, "N k"]
 
 
-def never_emitted(log_p: Float[Tensor, "N V"], pad: int, begin: int) -> Float[Tensor, "N V"]:
-    """PAD and BOS are no outputs."""
-    log_p[:, pad] = float("-inf")
-    log_p[:, begin] = float("-inf")
+def log_probabilities(logits: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
+    """log softmax in float32; PAD and BOS are no outputs (-inf)."""
+    log_p = logits.float().log_softmax(dim=-1)
+    log_p[:, PAD] = NEVER
+    log_p[:, BOS] = NEVER
     return log_p
+
+
+def continuations(log_p: Float[Tensor, "N V"], k: int, forced: Sequence[int] | None) -> Continuations:
+    """The k most probable ids of each row (all V where V < k); the forced one alone where there is one.
+
+    `forced` has an id, or FREE, for each row.
+    """
+    return only_forced(most_probable(log_p, min(k, log_p.shape[1])), log_p, forced)
+
+
+def most_probable(log_p: Float[Tensor, "N V"], k: int) -> Continuations:
+    """The k greatest of each row with their ids, best first: `log_p.topk(k)`.
+
+    The k greatest lie in the k runs of neighbours with the greatest maxima, or in the rest that fills no run; and
+    maxima are found many at a time, where top-k moves number by number.
+    """
+    n_runs = log_p.shape[1] // RUN
+    if n_runs <= 2 * k:
+        return Continuations(*log_p.topk(k, dim=1))
+    runs = log_p[:, : n_runs * RUN].unflatten(1, (n_runs, RUN))
+    chosen = runs.amax(dim=2).topk(k, dim=1).indices  # [N k]
+    ids = (chosen[:, :, None] * RUN + torch.arange(RUN, device=log_p.device)).flatten(1)  # [N k*RUN]
+    rest = torch.arange(n_runs * RUN, log_p.shape[1], device=log_p.device)
+    if len(rest):
+        ids = torch.cat([ids, rest.expand(len(ids), -1)], dim=1)
+    values, places = log_p.gather(1, ids).topk(k, dim=1)
+    return Continuations(values, ids.gather(1, places))
+
+
+def only_forced(free: Continuations, log_p: Float[Tensor, "N V"], forced: Sequence[int] | None) -> Continuations:
+    """These continuations, but on rows where an id is forced that one alone, with its own log-probability."""
+    if forced is None:
+        return free
+    wanted = torch.tensor(forced, device=log_p.device)[:, None]  # [N 1]
+    alone = torch.full_like(free.log_p, NEVER)
+    alone[:, :1] = log_p.gather(1, wanted.clamp(min=0))
+    is_free = wanted == FREE
+    return Continuations(torch.where(is_free, free.log_p, alone), torch.where(is_free, free.ids, wanted))

@@ -1,0 +1,51 @@
+"""One token after another, for rows that do not compete: what greedy search and sampling share. Knows no model."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.decoding.search import Continuations, Forcing, Hypothesis, Request, Step, length_penalty, log_probabilities
+from heedful.models.interface import State
+from heedful.text.vocabulary import BOS, EOS
+
+Choose = Callable[[Float[Tensor, "N V"], Sequence[int], Sequence[int] | None], Continuations]
+"""From log-probabilities of the next token, the requests of the rows and what is forced: one continuation a row."""
+
+
+def follow(
+    step: Step, state: State, requests: Sequence[Request], choose: Choose, *, alpha: float = 0.0
+) -> list[Hypothesis]:
+    """The output of each request, ranked by log p / length_penalty. What has ended leaves the batch at once.
+
+    `state` has one row a request. At `max_length` only EOS may follow, so every output ends.
+    """
+    forcing = Forcing(requests)
+    longest = max((request.max_length for request in requests), default=0) + 1
+    ids = torch.full((len(requests), longest), EOS)
+    log_p = torch.zeros(len(requests), longest)
+    live, rows = list(range(len(requests))), torch.arange(len(requests))
+    tokens = torch.full((len(requests),), BOS, device=state.device)
+    position = 0
+    while live:
+        logits, state = step(state, tokens)
+        chosen = choose(log_probabilities(logits), live, forcing.at(position, live))
+        tokens = chosen.ids[:, 0]
+        ids[rows, position] = tokens.cpu()
+        log_p[rows, position] = chosen.log_p[:, 0].cpu()
+        stay = (tokens != EOS).nonzero()[:, 0]
+        if len(stay) < len(live):
+            rows = rows[stay.cpu()]
+            live = rows.tolist()
+            if live:
+                state, tokens = state.reorder(stay), tokens[stay]
+        position += 1
+    return [_hypothesis(*both, alpha) for both in zip(ids.tolist(), log_p.tolist(), strict=True)]
+
+
+def _hypothesis(ids: list[int], token_log_p: list[float], alpha: float) -> Hypothesis:
+    length = ids.index(EOS)
+    token_log_p = token_log_p[: length + 1]
+    log_p = sum(token_log_p)
+    return Hypothesis(ids[:length], log_p, log_p / float(length_penalty(length + 1, alpha)), token_log_p)
