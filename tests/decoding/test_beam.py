@@ -152,9 +152,3 @@ def test_more_beams_than_symbols(seed: int, beam: int) -> None:
     for sentence, hypotheses in enumerate(search(table, requests, beam, 0.0, n_best=beam)):
         expected = plain_beam(table, sentence, requests[sentence], beam)
         assert {tuple(one.ids) for one in hypotheses} == set(expected)
-
-
-def test_nothing_to_search() -> None:
-    assert search(random_table(0), [], 3, 0.6) == []
-    table = random_table(0)
-    assert greedy_search(table.step, table.start(0, 1), []) == []
