@@ -1,7 +1,8 @@
-"""Heedful's own search, or one of its engines: what `heedful.load` or an export's folder gives."""
+"""Heedful's own search, or, where an export is named, the engine that reads it."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from decode_clock import asked, report
@@ -11,7 +12,13 @@ import heedful
 found = asked()
 torch.set_num_threads(found.threads)
 search = {"beam": found.beam, "length_penalty": 0.0, **found.options}
-translator = heedful.load(Path(found.bundle)).with_search(search)
+if found.export:
+    from heedful.export.targets import open_export
+
+    engine: Any = open_export(Path(found.export))
+else:
+    engine = heedful.load(Path(found.bundle))
+translator = engine.with_search(search)
 
 
 def translate(lines: Sequence[str]) -> list[str]:
