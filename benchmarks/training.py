@@ -39,6 +39,7 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
     "x-transformers, flash": ("main", "xtransformers_loop.py", ""),
     "fairseq": ("fairseq", "fairseq_loop.py", ""),
     "Eole (pre-norm)": ("eole", "eole_loop.py", ""),
+    "Marian C++ (its own batches)": ("marian", "marian_cpp_loop.py", ""),
 }
 PEERS = [name for name, (environment, _, _) in PROGRAMS.items() if environment]
 
