@@ -4,10 +4,12 @@ Knows no query, key or value. A row with nothing to attend gets zero weights and
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from heedful.attention.masks import Mask
 
@@ -36,14 +38,33 @@ class Softmax(Normaliser):
     sums_to_one = True
 
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
-        exact = scores if scores.dtype.itemsize >= 4 else scores.float()
+        exact = scores.dtype if scores.dtype.itemsize >= 4 else torch.float32
         if mask is None:
-            return exact.softmax(dim=-1).to(scores.dtype)
-        empty = ~mask.visible.any(dim=-1, keepdim=True)  # [B|1 H|1 T|1 1]
-        # An empty row is made harmless before the softmax and zeroed after it, so that no NaN is ever formed, not
-        # even in a gradient.
-        hidden = exact.masked_fill(~mask.visible, float("-inf")).masked_fill(empty, 0.0)
-        return hidden.softmax(dim=-1).masked_fill(empty, 0.0).to(scores.dtype)
+            return scores.softmax(dim=-1, dtype=exact).to(scores.dtype)
+        weights: Tensor = _MaskedSoftmax.apply(scores, mask.visible, exact)  # pyright: ignore[reportAssignmentType]
+        return weights
 
 
 softmax = Softmax()
+
+
+class _MaskedSoftmax(torch.autograd.Function):
+    """The softmax of the visible scores; its gradient needs no mask, being zero wherever the weight is."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, visible: Tensor, exact: torch.dtype) -> Tensor:
+        hidden = torch.where(visible, scores.to(exact), float("-inf"))
+        weights = hidden.softmax(dim=-1)
+        empty = ~visible.any(dim=-1, keepdim=True)  # [B|1 H|1 T|1 1]: their softmax is 0 / 0
+        if empty.any():
+            weights.masked_fill_(empty, 0.0)
+        weights = weights.to(scores.dtype)
+        ctx.save_for_backward(weights)
+        return weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        (weights,) = ctx.saved_tensors
+        inner = (grads[0] * weights).sum(dim=-1, keepdim=True, dtype=torch.promote_types(weights.dtype, torch.float32))
+        return (grads[0] - inner).to(weights.dtype) * weights, None, None

@@ -16,7 +16,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.widen = nn.Linear(d_model, d_ff)
         self.narrow = nn.Linear(d_ff, d_model)
-        self.activation = nn.ReLU() if activation == "relu" else nn.GELU()
+        self.activation = nn.ReLU(inplace=True) if activation == "relu" else nn.GELU()
         self.dropout = Dropout(dropout)
         for linear in (self.widen, self.narrow):
             nn.init.xavier_uniform_(linear.weight)

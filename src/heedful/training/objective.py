@@ -65,7 +65,12 @@ def label_smoothed_cross_entropy(
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """d loss / d logits = softmax(logits) - q, so each chunk's gradient is made while its logits are there."""
+    """d loss / d logits = softmax(logits) - q, so each chunk's gradient is made while its logits are there.
+
+    Each element of the logits is read and written as seldom as possible: one exponential, in place; the softmax's
+    denominator divides the [chunk D] side of both products; and what smoothing gives to all classes alike, being
+    linear in the logits, is taken from the sum of the output matrix's rows.
+    """
 
     @staticmethod
     def forward(
@@ -74,32 +79,32 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         device = rows.device.type
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         columns = weight.to(low)
+        everywhere = weight.sum(dim=0) - (weight[PAD] if target.skip_pad else 0.0)  # [D]
         grad_rows = torch.empty_like(rows) if wanted else None
         grad_weight = torch.zeros_like(weight) if wanted else None
-        smoothed = weight.new_zeros(())
-        nll = torch.zeros_like(smoothed)
+        smoothed, nll = weight.new_zeros(()), weight.new_zeros(())
         size = max(1, CHUNK_ELEMENTS // len(weight))
         for start in range(0, len(rows), size):
             piece = slice(start, start + size)
-            some = rows[piece].to(low)
+            some, right = rows[piece].to(low), labels[piece, None]
             logits = nn.functional.linear(some, columns).to(weight.dtype)  # [chunk V]; sums are never in bfloat16
-            right = labels[piece, None]
-            log_total = logits.logsumexp(dim=-1)
-            z_right = logits.gather(1, right)[:, 0]
-            others = logits.sum(dim=-1) - (logits[:, PAD] if target.skip_pad else 0.0) - z_right
-            chunk_nll = log_total - z_right
-            smoothed += (log_total - target.right * z_right - target.rest * others).sum()
-            nll += chunk_nll.sum()
+            z_right = logits.gather(1, right)
+            top = logits.amax(dim=-1, keepdim=True)
+            total = logits.sub_(top).exp_().sum(dim=-1, keepdim=True)  # the logits are exp(logits - top) from here on
+            log_total = top + total.log()
+            nll += (log_total - z_right).sum()
+            smoothed += (log_total - (target.right - target.rest) * z_right).sum()
             if grad_rows is None or grad_weight is None:
                 continue
-            # In place, the logits become their gradient: softmax - q.
-            logits.sub_(log_total[:, None]).exp_().sub_(target.rest)
-            if target.skip_pad:
-                logits[:, PAD] += target.rest
-            logits.scatter_add_(1, right, logits.new_full(right.shape, target.rest - target.right))
+            logits.scatter_add_(1, right, (target.rest - target.right) * total)
             slope = logits.to(low)
-            grad_rows[piece] = slope @ columns
-            grad_weight += (slope.mT @ some).to(weight.dtype)
+            grad_rows[piece] = (slope @ columns) / total
+            grad_weight += (slope.mT @ (some / total).to(low)).to(weight.dtype)
+        read = rows.sum(dim=0, dtype=weight.dtype)
+        smoothed -= target.rest * (read @ everywhere)
+        if grad_rows is not None and grad_weight is not None:
+            grad_rows -= target.rest * everywhere
+            grad_weight[PAD + 1 if target.skip_pad else 0 :] -= target.rest * read
         ctx.save_for_backward(grad_rows, grad_weight)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
