@@ -12,8 +12,10 @@ from heedful.models.build import build_model
 from heedful.models.config import ModelConfig
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
+from heedful.training.kernel_caches import bound_kernel_caches
 from heedful.training.loop import Trainer
 
+bound_kernel_caches()
 sizes = settings()
 model = build_model(
     ModelConfig(

@@ -28,6 +28,7 @@ from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.interrupt import stop_on_signal, stop_on_termination
+from heedful.training.kernel_caches import bound_kernel_caches
 from heedful.training.loop import Diverged, Outcome, Trainer, Validation, compute_loss
 
 CHANGEABLE = (
@@ -67,6 +68,7 @@ def train(
     Raises ConfigError before any work if the directory holds a run and `resume` is false, or one with another recipe
     (a run that has not kept a single update is begun anew); Interrupted, with a checkpoint written, on Ctrl-C.
     """
+    bound_kernel_caches()
     path = None if isinstance(recipe, Recipe) else Path(recipe)
     resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
     folder = run_folder(resolved, path) if folder is None else Path(folder)
