@@ -149,7 +149,9 @@ def _session(path: Path) -> Any:
         raise HeedfulError(f"{path} is missing.", hint="Copy the whole folder of the export again.")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
-    options.log_severity_level = 3  # errors come as exceptions, and are told once
+    # Its threads would go on spinning after a run, on the cores on which torch's then search.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 4  # errors come as exceptions, and are told once
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's exceptions have no class of their own in common
