@@ -19,7 +19,7 @@ def test_by_hand() -> None:
     assert network(torch.tensor([[[1.0, -2.0]]])).tolist() == [[[1.75, -1.0]]]
 
 
-@pytest.mark.parametrize(("activation", "theirs"), [("relu", nn.ReLU()), ("gelu", nn.GELU())])
+@pytest.mark.parametrize(("activation", "theirs"), [("relu", nn.ReLU()), ("gelu", nn.GELU()), ("swish", nn.SiLU())])
 def test_activation(activation, theirs: nn.Module) -> None:
     network = FeedForward(4, 8, activation, 0.0)
     x = torch.randn(2, 3, 4)

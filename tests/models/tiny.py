@@ -26,8 +26,15 @@ BASE: dict[str, object] = {
 VARIANTS: dict[str, dict[str, object]] = {
     "post": {},
     "pre": {"norm": "pre", "activation": "gelu"},
-    "learned": {"positions": "learned", "max_positions": 80, "tie": "decoder"},
-    "t2t": {"norm": "pre", "positions": "t2t", "attention_bias": True, "tie": "none", "scale_embedding": False},
+    "learned": {"positions": "learned", "max_positions": 80, "tie": "decoder", "activation": "swish"},
+    "t2t": {
+        "norm": "pre",
+        "positions": "t2t",
+        "attention_bias": True,
+        "tie": "none",
+        "scale_embedding": False,
+        "output_bias": True,
+    },
     "widths": {"n_heads": 3, "d_k": 2, "d_v": 5, "d_model": 13},
 }
 EVERY_VARIANT = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())

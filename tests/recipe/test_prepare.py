@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.recipe.little import little_settings
 
+from heedful.errors import ConfigError
 from heedful.recipe.prepare import Prepared, prepare
 from heedful.recipe.recipe import load_recipe
 
@@ -86,3 +87,8 @@ def test_what_is_left_out_is_said_with_its_place(tmp_path: Path) -> None:
     text = f"train:{first}: the first of the pairs that are left out: of 200 pairs {long} too long."
     assert steps.facts["data warning"]["text"] == text
     assert "data.max_length is 9 tokens" in steps.facts["data warning"]["hint"]
+
+
+def test_an_output_bias_is_not_trained(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"model\.output_bias is of imported models, and is not trained"):
+        prepared(tmp_path, "model.output_bias=true")

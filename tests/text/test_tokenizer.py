@@ -42,7 +42,7 @@ known_text = st.lists(st.sampled_from(LINES), max_size=3).map(" ".join)
 
 def expected(tokenizer: Tokenizer, text: str) -> str:
     """What decode(encode(text)) must be where no symbol is unknown, said anew."""
-    config = tokenizer._config
+    config = tokenizer.config
     form: Any = config.unicode_form or ("NFKC" if config.kind == "sentencepiece" else "NFC")
     text = text if form == "none" else unicodedata.normalize(form, text)
     text = text.lower() if config.lowercase else text
@@ -76,7 +76,7 @@ class TestEveryKind:
     def test_blank_text_of_all_kinds(self, tokenizer: Tokenizer) -> None:
         assert tokenizer.encode("") == []
         assert tokenizer.decode([]) == ""
-        if tokenizer._config.kind != "characters":
+        if tokenizer.config.kind != "characters":
             assert tokenizer.encode(" \t\u3000 ") == []
 
     def test_encode_all(self, tokenizer: Tokenizer) -> None:
@@ -110,7 +110,7 @@ class TestEveryKind:
         assert loaded.encode_all(LINES) == tokenizer.encode_all(LINES)
 
     def test_training_again_gives_the_same(self, tokenizer: Tokenizer) -> None:
-        assert train_tokenizer(tokenizer._config, LINES, seed=1).fingerprint == tokenizer.fingerprint
+        assert train_tokenizer(tokenizer.config, LINES, seed=1).fingerprint == tokenizer.fingerprint
 
     def test_without_sampling_sample_is_encode(self, tokenizer: Tokenizer) -> None:
         assert not tokenizer.samples
@@ -230,7 +230,7 @@ class TestBothSides:
     def test_target_left_out_has_the_settings_of_the_source(self) -> None:
         config = TokenizerConfig(joint=False, source=SideConfig(kind="words"))
         both = train_tokenizers(config, PAIRS, seed=1)
-        assert both.target._config.kind == "words"
+        assert both.target.config.kind == "words"
         assert both.target.fingerprint != both.source.fingerprint
 
     def test_saving_replaces_the_other_way_round(self, tmp_path: Path) -> None:

@@ -48,13 +48,17 @@ class Layers:
         return self.norm(module, x) if self.config.norm == "pre" else x
 
     def feed_forward(self, module: str, x: str) -> str:
-        """max(0, x W_1 + b_1) W_2 + b_2, or with x Phi(x) in place of max(0, x)."""
+        """max(0, x W_1 + b_1) W_2 + b_2, or with x Phi(x) or x sigmoid(x) in place of max(0, x)."""
         wide = self.linear(f"{module}.widen", x)
-        active = self._relu(module, wide) if self.config.activation == "relu" else self._gelu(module, wide)
-        return self.linear(f"{module}.narrow", active)
+        activation = {"relu": self._relu, "gelu": self._gelu, "swish": self._swish}[self.config.activation]
+        return self.linear(f"{module}.narrow", activation(module, wide))
 
     def _relu(self, module: str, x: str) -> str:
         return self.graph.add(f"{module}.activation", "Relu", [x])
+
+    def _swish(self, module: str, x: str) -> str:
+        name = f"{module}.activation"
+        return self.graph.add(name, "Mul", [x, self.graph.add(f"{name}.sigmoid", "Sigmoid", [x])])
 
     def _gelu(self, module: str, x: str) -> str:
         """x (1 + erf(x / sqrt 2)) / 2, which is torch's default, not the approximation by tanh."""

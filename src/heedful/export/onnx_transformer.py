@@ -78,7 +78,8 @@ def step_graph(config: ModelConfig, weights: Mapping[str, Weight], file: str, fa
         x = _decoder_layer(layers, f"decoder.{number}", x, memories, shapes.key, visible)
     x = layers.final_norm("decoder_norm", x)
     output = "output.weight" if config.tie == "none" else "embed_target.weight"
-    graph.add("logits", "Gemm", [x, output], {"transB": 1})
+    bias = ["output_bias"] if config.output_bias else []
+    graph.add("logits", "Gemm", [x, output, *bias], {"transB": 1})
     size = weights[output].shape[0]
     inputs = [Port("tokens", np.int64, ["N"]), Port("memory_mask", np.bool_, ["B", "S"]), *chain(*crossed, *past)]
     return graph.model(inputs, [Port("logits", np.float32, ["N", size]), *chain(*present)], facts)

@@ -12,7 +12,6 @@ the target cannot express; `export(bundle, folder, number_type)`, which writes t
 that has the ones above but the last; `open_export(folder)`, the engine that reads them; `TOLERANCES`, by number type.
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -24,11 +23,11 @@ import heedful
 from heedful.config import Layer, read_toml, resolve
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
-from heedful.errors import CheckFailed, ConfigError, HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
+from heedful.export.place import prepared_place, put_in_place
 from heedful.models.bundle import Bundle
 from heedful.models.config import ModelConfig
-from heedful.records.files import explained
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
@@ -55,8 +54,10 @@ class Target(Protocol):
 
 
 TARGETS: dict[str, str] = {  # the name of a target and its module
+    "huggingface": "heedful.export.huggingface",
     "onnx": "heedful.export.onnx",
 }
+GREEDY = frozenset({"huggingface"})  # their own beam search ends and ranks by other rules: greedy search is compared
 
 
 class Export(NamedTuple):
@@ -125,33 +126,13 @@ def export_bundle(bundle: Bundle, out: Path, target: str, number_type: str, line
     the two disagree: what was written is then kept as `OUT.failed`, with the report, in place of an earlier one.
     """
     check_expressible(bundle, target, number_type)
-    if out.exists():
-        raise ConfigError(f"{out} exists already.", hint="Name a new folder, or remove this one first.")
-    out = out.absolute()
-    partial = out.with_name(f".{out.name}.partial")
-    with explained(out):
-        try:
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
-            write_export(bundle, partial, target, number_type)
-            search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
-            native = Translator(bundle.model, bundle.tokenizers, search)
-            tolerance = target_module(target).TOLERANCES[number_type]
-            parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
-            write_parity(partial, parity)
-            _put_in_place(partial, out, parity)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+    with prepared_place(out) as partial:
+        write_export(bundle, partial, target, number_type)
+        search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+        native = Translator(bundle.model, bundle.tokenizers, search)
+        native = native.with_search({"beam": 1}) if target in GREEDY else native
+        tolerance = target_module(target).TOLERANCES[number_type]
+        parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
+        write_parity(partial, parity)
+        put_in_place(partial, out, parity)
     return parity
-
-
-def _put_in_place(partial: Path, out: Path, parity: Parity) -> None:
-    try:
-        parity.check()
-    except CheckFailed as failure:
-        failed = out.with_name(f"{out.name}.failed")
-        shutil.rmtree(failed, ignore_errors=True)
-        partial.rename(failed)
-        message = f"{failure.message} It was not put at {out}, but kept as {failed} with its report parity.json."
-        raise CheckFailed(message, hint=failure.hint) from None
-    partial.rename(out)

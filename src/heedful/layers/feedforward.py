@@ -7,16 +7,21 @@ from torch import Tensor, nn
 
 from heedful.layers.dropout import Dropout
 
+Activation = Literal["relu", "gelu", "swish"]
+OTHERS = {"gelu": nn.GELU, "swish": nn.SiLU}
+
 
 @final
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. [Vaswani 2017, 3.3, Eq. 2] "gelu" takes the place of max(0, .)."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. [Vaswani 2017, 3.3, Eq. 2] "gelu" or "swish", x sigmoid(x), takes the
+    place of max(0, .).
+    """
 
-    def __init__(self, d_model: int, d_ff: int, activation: Literal["relu", "gelu"], dropout: float) -> None:
+    def __init__(self, d_model: int, d_ff: int, activation: Activation, dropout: float) -> None:
         super().__init__()
         self.widen = nn.Linear(d_model, d_ff)
         self.narrow = nn.Linear(d_ff, d_model)
-        self.activation = nn.ReLU(inplace=True) if activation == "relu" else nn.GELU()
+        self.activation = nn.ReLU(inplace=True) if activation == "relu" else OTHERS[activation]()
         self.dropout = Dropout(dropout)
         for linear in (self.widen, self.narrow):
             nn.init.xavier_uniform_(linear.weight)

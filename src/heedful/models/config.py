@@ -29,7 +29,9 @@ class ModelConfig(Config):
     norm: Literal["post", "pre"] = Field(
         description="post: LN(x + f(x)), the paper's; pre: x + f(LN(x)), with a final norm"
     )
-    activation: Literal["relu", "gelu"] = Field(description="of the feed-forward sublayer; the paper's is relu")
+    activation: Literal["relu", "gelu", "swish"] = Field(
+        description="of the feed-forward sublayer; the paper's is relu"
+    )
     norm_epsilon: Annotated[float, Field(gt=0)] = 1e-5
     attention_bias: bool = Field(default=False, description="biases in the attention projections; the paper has none")
     positions: Literal["sinusoidal", "t2t", "learned"] = Field(
@@ -40,6 +42,7 @@ class ModelConfig(Config):
     tie: Literal["none", "decoder", "all"] = Field(
         default="all", description="all: source, target and output share one matrix; decoder: target and output do"
     )
+    output_bias: bool = Field(default=False, description="a bias on the logits; imported models have one")
     dropout: Probability = Field(default=0.1, description="on each sublayer's output, and on embedding + position")
     attention_dropout: Probability = Field(default=0.0, description="on attention weights; the paper has none")
     ffn_dropout: Probability = Field(default=0.0, description="inside the feed-forward sublayer; the paper has none")

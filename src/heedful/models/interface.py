@@ -36,6 +36,8 @@ class State(ABC):
 class Seq2Seq(nn.Module, ABC):
     """An encoder, a decoder, and one law: `decode(memory, y)[:, t]` equals the t-th `step`."""
 
+    output_bias: nn.Parameter | None  # [V], added to the logits; of imported models
+
     @abstractmethod
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
         """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
@@ -65,7 +67,7 @@ class Seq2Seq(nn.Module, ABC):
 
     def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
         """Unnormalised log-probabilities of the next token."""
-        return nn.functional.linear(hidden, self.output_weight())
+        return nn.functional.linear(hidden, self.output_weight(), self.output_bias)
 
     def forward(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], tgt_in: Int[Tensor, "B T"]

@@ -41,6 +41,7 @@ class Transformer(Seq2Seq):
         self.output = (
             self.embed_target if config.tie != "none" else Embedding(target_size, config.d_model, scaled=False)
         )
+        self.output_bias = nn.Parameter(torch.zeros(target_size)) if config.output_bias else None
         self.source_positions = _positions(config)
         self.target_positions = _positions(config)
         self.dropout = Dropout(config.dropout)

@@ -10,8 +10,9 @@ from heedful.config import Config
 class SideConfig(Config):
     """How the text of one side becomes ids."""
 
-    kind: Literal["sentencepiece", "characters", "words"] = Field(
-        default="sentencepiece", description="sentencepiece | characters | words (split at blanks)"
+    kind: Literal["sentencepiece", "characters", "words", "pieces"] = Field(
+        default="sentencepiece",
+        description="sentencepiece | characters | words (split at blanks); pieces: of imported models only",
     )
     algorithm: Literal["unigram", "bpe"] = Field(default="unigram", description="sentencepiece only: unigram | bpe")
     vocab_size: Annotated[int, Field(gt=4)] = Field(

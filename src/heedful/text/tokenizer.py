@@ -3,9 +3,8 @@
 Knows nothing of sequences: no tokeniser adds BOS or EOS, and none cuts long text.
 """
 
-import hashlib
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import NamedTuple, TypeVar, final
 
 import sentencepiece
 
-from heedful.config import read_toml, resolve, to_toml
-from heedful.errors import HeedfulError
+from heedful.config import read_toml, resolve
+from heedful.errors import ConfigError, HeedfulError
 from heedful.text.config import SideConfig, TokenizerConfig
-from heedful.text.files import write_bytes, write_text
-from heedful.text.normalise import BLANK_PIECE, Normaliser
+from heedful.text.interface import Tokenizer, content_path, settings_path
+from heedful.text.normalise import BLANK_PIECE
+from heedful.text.pieces import PieceTokenizer
 from heedful.text.sampling import Segmenter, segmenter
 from heedful.text.subwords import train_model
 from heedful.text.vocabulary import SPECIALS, UNK, UNKNOWN, Vocabulary
@@ -25,62 +25,6 @@ from heedful.text.vocabulary import SPECIALS, UNK, UNKNOWN, Vocabulary
 TRAINING_LINES = 2_000_000  # of a larger corpus so many random lines teach the tokeniser; more cost memory for nothing
 
 T = TypeVar("T")
-
-
-class Tokenizer(ABC):
-    """Text to ids and back. `decode(encode(x))` is x up to `normalise`, as long as no symbol is unknown."""
-
-    def __init__(self, config: SideConfig) -> None:
-        self._config = config
-        self.normalise = Normaliser.of(config)
-
-    @abstractmethod
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text, without BOS and EOS; those that are not known are UNK."""
-
-    @abstractmethod
-    def pieces(self, text: str) -> list[str]:
-        """What the ids of `encode(text)` stand for, one string an id, as a reader wants to see it."""
-
-    @abstractmethod
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids: PAD, BOS and EOS vanish, UNK becomes the sign ⁇."""
-
-    @abstractmethod
-    def piece(self, index: int) -> str:
-        """What one id stands for."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """V, the number of ids."""
-
-    @abstractmethod
-    def _content(self) -> bytes:
-        """What was learned from text, as the bytes of the file that `save` writes."""
-
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode` of each text, faster than one by one where the kind allows."""
-        return [self.encode(text) for text in texts]
-
-    @property
-    def samples(self) -> bool:
-        """Whether `sample` differs from `encode`."""
-        return self._config.sampling > 0
-
-    def sample(self, text: str, seed: int) -> list[int]:
-        """One random segmentation, a function of the text and the seed alone; `encode(text)` where sampling is off."""
-        return self.encode(text)
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of all that decides `encode` and `decode` (sampling does not)."""
-        settings = f"{self._config.kind} {self.normalise}\n"
-        return hashlib.sha256(settings.encode() + self._content()).hexdigest()
-
-    def save(self, folder: Path, name: str) -> None:
-        """Write `tokenizer.NAME.toml` (the settings), and `tokenizer.NAME.vocab` or `.spm` (what was learned)."""
-        write_bytes(_content_path(folder, name, self._config), self._content())
-        write_text(_settings_path(folder, name), to_toml(self._config))
 
 
 @final
@@ -113,7 +57,7 @@ class SentencePieceTokenizer(Tokenizer):
     def decode(self, ids: Sequence[int]) -> str:
         return self.normalise.compose(self._processor.decode(list(ids)))
 
-    def piece(self, index: int) -> str:
+    def symbol(self, index: int) -> str:
         if not 0 <= index < len(self):
             raise ValueError(f"`index` must be in 0..{len(self) - 1}, but is {index}.")
         return self._processor.id_to_piece(index)
@@ -124,13 +68,13 @@ class SentencePieceTokenizer(Tokenizer):
         if self._segmenter is None:  # its tables are built once, and only where training samples
             model = self._processor
             pieces = [(model.id_to_piece(index), model.get_score(index)) for index in range(len(SPECIALS), len(self))]
-            self._segmenter = segmenter(self._config.algorithm, pieces, self._config.sampling)
+            self._segmenter = segmenter(self.config.algorithm, pieces, self.config.sampling)
         return self._segmenter.sample(self.normalise(text), seed)
 
     def __len__(self) -> int:
         return self._processor.get_piece_size()
 
-    def _content(self) -> bytes:
+    def content(self) -> bytes:
         return self._model
 
 
@@ -148,8 +92,11 @@ class _VocabularyTokenizer(Tokenizer):
     def split(self, text: str) -> list[str]:
         """The symbols of a text."""
 
+    def symbol(self, index: int) -> str:
+        return self._vocabulary.symbol(index)
+
     def piece(self, index: int) -> str:
-        return _visible(self._vocabulary.symbol(index))
+        return _visible(self.symbol(index))
 
     def pieces(self, text: str) -> list[str]:
         return [_visible(symbol) for symbol in self.split(text)]
@@ -162,7 +109,7 @@ class _VocabularyTokenizer(Tokenizer):
     def __len__(self) -> int:
         return len(self._vocabulary)
 
-    def _content(self) -> bytes:
+    def content(self) -> bytes:
         return self._vocabulary.to_bytes()
 
 
@@ -193,6 +140,9 @@ def train_tokenizer(config: SideConfig, lines: Iterable[str], seed: int) -> Toke
 
     Raises ConfigError where the text cannot fill, or cannot do with, a sentencepiece vocabulary of the size asked for.
     """
+    if config.kind == "pieces":
+        hint = 'Use kind = "sentencepiece".'
+        raise ConfigError('kind = "pieces" is imported with its model, and cannot be learned.', hint=hint)
     text = [line for line in _sample(lines, TRAINING_LINES, seed) if line.strip()]
     if not text:
         hint = "`heedful data check` looks at your files."
@@ -219,30 +169,24 @@ def _sample(items: Iterable[T], most: int, seed: int) -> list[T]:
 
 def load_tokenizer(folder: Path, name: str) -> Tokenizer:
     """Read what `Tokenizer.save(folder, name)` wrote. Raises HeedfulError where it is missing or damaged."""
-    settings = _settings_path(folder, name)
+    settings = settings_path(folder, name)
     if not settings.exists():
         hint = "Is this the folder of a model?"
         raise HeedfulError(f"{folder} holds no {name} tokenizer ({settings.name} is missing).", hint=hint)
     config: SideConfig = resolve(SideConfig, [read_toml(settings)]).config
-    content = _content_path(folder, name, config)
-    if config.kind != "sentencepiece":
+    content = content_path(folder, name, config)
+    if config.kind in ("characters", "words"):
         kind = CharacterTokenizer if config.kind == "characters" else WordTokenizer
         return kind(config, Vocabulary.from_file(content))
     try:
+        if config.kind == "pieces":
+            return PieceTokenizer.load(config, content)
         return SentencePieceTokenizer(config, content.read_bytes())
     except FileNotFoundError:
         raise HeedfulError(f"{content} is missing.", hint="Copy the whole folder of the model.") from None
     except (RuntimeError, ValueError) as error:
         hint = "It was changed, or is cut off: take it from the model's own folder again."
         raise HeedfulError(f"{content} is no sentencepiece model of Heedful ({error}).", hint=hint) from None
-
-
-def _settings_path(folder: Path, name: str) -> Path:
-    return folder / f"tokenizer.{name}.toml"
-
-
-def _content_path(folder: Path, name: str, config: SideConfig) -> Path:
-    return folder / f"tokenizer.{name}.{'spm' if config.kind == 'sentencepiece' else 'vocab'}"
 
 
 def _visible(symbol: str) -> str:
@@ -271,12 +215,12 @@ class Tokenizers(NamedTuple):
         for name, tokenizer in named.items():
             tokenizer.save(folder, name)
         for name in {"joint", "source", "target"} - named.keys():
-            _settings_path(folder, name).unlink(missing_ok=True)
+            settings_path(folder, name).unlink(missing_ok=True)
 
 
 def load_tokenizers(folder: Path) -> Tokenizers:
     """Read what `Tokenizers.save` wrote."""
-    if _settings_path(folder, "joint").exists():
+    if settings_path(folder, "joint").exists():
         joint = load_tokenizer(folder, "joint")
         return Tokenizers(joint, joint)
     return Tokenizers(load_tokenizer(folder, "source"), load_tokenizer(folder, "target"))

@@ -1,0 +1,45 @@
+"""The place of an export or an import: made beside it, put there when it proved equal, and kept aside when not.
+
+Knows nothing of what is in it.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from heedful.errors import CheckFailed, ConfigError
+from heedful.export.parity import Parity
+from heedful.records.files import explained
+
+
+@contextmanager
+def prepared_place(out: Path) -> Iterator[Path]:
+    """An empty folder beside `out` to fill; it is removed in the end if `put_in_place` has not moved it.
+
+    Raises ConfigError where `out` exists already.
+    """
+    if out.exists():
+        raise ConfigError(f"{out} exists already.", hint="Name a new folder, or remove this one first.")
+    out = out.absolute()
+    partial = out.with_name(f".{out.name}.partial")
+    with explained(out):
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            yield partial
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def put_in_place(partial: Path, out: Path, parity: Parity) -> None:
+    """Move what was written to `out`. Raises CheckFailed where the parity fails, and keeps it as `OUT.failed`."""
+    try:
+        parity.check()
+    except CheckFailed as failure:
+        failed = out.absolute().with_name(f"{out.name}.failed")
+        shutil.rmtree(failed, ignore_errors=True)
+        partial.rename(failed)
+        message = f"{failure.message} It was not put at {out}, but kept as {failed} with its report parity.json."
+        raise CheckFailed(message, hint=failure.hint) from None
+    partial.rename(out.absolute())
