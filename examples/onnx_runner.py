@@ -126,6 +126,8 @@ class Tokenizer:
 
             self.pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"tokenizer.{name}.spm"))
             return
+        if self.kind not in ("characters", "words"):
+            sys.exit(f"This example knows no tokenizer of the kind {self.kind}.")
         lines = (folder / f"tokenizer.{name}.vocab").read_text("utf-8").split("\n")[:-1]
         escaped = {"n": "\n", "r": "\r"}
         self.symbols = [re.sub(r"\\(.)", lambda found: escaped.get(found[1], found[1]), line) for line in lines]

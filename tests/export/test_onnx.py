@@ -69,6 +69,20 @@ class TestEngine:
         assert same(native.translate(LINES, n_best=n_best), other.translate(LINES, n_best=n_best))
         assert same(native.translate(LINES, prefixes=prefixes), other.translate(LINES, prefixes=prefixes))
 
+    def test_a_line_does_not_depend_on_the_others(self, folder: Path) -> None:
+        engine = target.open_export(folder)
+        together = engine.translate(LINES, n_best=2)
+        assert same(together, [engine.translate([line], n_best=2)[0] for line in LINES])
+        assert same(together[::-1], engine.translate(LINES[::-1], n_best=2))
+
+    def test_what_it_finds_it_scores_alike(self, folder: Path) -> None:
+        """Whole = steps, from search to scoring."""
+        engine = target.open_export(folder).with_search({"beam": 1})
+        found = [output for output in engine.translate(LINES) if "⁇" not in output.text and output.tokens]
+        lines = [line for line, output in zip(LINES, engine.translate(LINES), strict=True) if output in found]
+        for output, scored in zip(found, engine.score(lines, [output.text for output in found]), strict=True):
+            assert output.n_best[0].log_p == pytest.approx(scored.log_p, abs=1e-4)
+
     def test_searches_as_the_recipe_says(self, bundle: Path, folder: Path) -> None:
         assert target.open_export(folder).search == load(bundle).search
 
