@@ -31,7 +31,10 @@ with TemporaryDirectory() as scratch:
         "model": folder / "model.npz",
         "train-sets": f"{folder / 'source'} {folder / 'target'}",
         "vocabs": f"{folder / 'vocabulary.yml'} {folder / 'vocabulary.yml'}",
-        "cpu-threads": 1,  # each of Marian's threads is a replica; OMP_NUM_THREADS spreads one over the cores
+        "cpu-threads": sizes[
+            "threads"
+        ],  # its matrix library is the sequential one: each thread takes a share of a batch
+        "sync-sgd": "",
         "workspace": 2000,
         "dim-emb": sizes["d_model"],
         "transformer-dim-ffn": sizes["d_ff"],
