@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from heedful.layers.dropout import Dropout
 
 Activation = Literal["relu", "gelu", "swish"]
-OTHERS = {"gelu": nn.GELU, "swish": nn.SiLU}
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "swish": nn.SiLU}
 
 
 @final
@@ -21,7 +21,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.widen = nn.Linear(d_model, d_ff)
         self.narrow = nn.Linear(d_ff, d_model)
-        self.activation = nn.ReLU(inplace=True) if activation == "relu" else OTHERS[activation]()
+        self.activation = ACTIVATIONS[activation]()
         self.dropout = Dropout(dropout)
         for linear in (self.widen, self.narrow):
             nn.init.xavier_uniform_(linear.weight)
