@@ -10,7 +10,6 @@ apart from what stands beside them. What no part claims is listed as such, and s
 import argparse
 import json
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,11 +108,9 @@ def anatomy(batches: Path, precision: str, updates: int, trace: Path | None) -> 
         with parts_marked(model):
             for number in range(2):
                 update(number)
-            started = time.perf_counter()
             with profile() as profiler:
                 for number in range(2, updates + 2):
                     update(number)
-        del started
     if trace:
         profiler.export_chrome_trace(str(trace))
     return dissect(list(profiler.events() or []), updates)
@@ -192,7 +189,9 @@ def part_of(event: Any, of_sequence: dict[int, str]) -> str:
 
 def table(found: Anatomy, flops: float, rate: float) -> str:
     """The parts, largest first, in milliseconds an update and per cent of the whole."""
-    parts = sorted(found.products.keys() | found.rest.keys(), key=lambda p: -(found.products.get(p, 0) + found.rest.get(p, 0)))
+    parts = sorted(
+        found.products.keys() | found.rest.keys(), key=lambda p: -(found.products.get(p, 0) + found.rest.get(p, 0))
+    )
     lines = [f"{'part':34}{'products':>10}{'rest':>10}{'share':>9}   (ms an update)"]
     for part in parts:
         one, other = found.products.get(part, 0.0), found.rest.get(part, 0.0)
@@ -202,7 +201,9 @@ def table(found: Anatomy, flops: float, rate: float) -> str:
     unclaimed = sum(found.rest.get(p, 0) + found.products.get(p, 0) for p in parts if p.startswith("unclaimed"))
     lines.append(f"named parts: {1 - unclaimed / found.whole:.1%} of the time")
     ideal = flops / rate
-    lines.append(f"{flops / 1e9:.0f} GFLOP at {rate / 1e9:.0f} GFLOP/s would take {ideal * 1e3:.0f} ms: {ideal / found.whole:.0%}")
+    lines.append(
+        f"{flops / 1e9:.0f} GFLOP at {rate / 1e9:.0f} GFLOP/s need {ideal * 1e3:.0f} ms: {ideal / found.whole:.0%}"
+    )
     return "\n".join(lines)
 
 

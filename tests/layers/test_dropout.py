@@ -59,7 +59,6 @@ def test_nothing_happens_in_eval_or_without_probability() -> None:
     assert Dropout(0.0)(x) is x
 
 
-
 @pytest.mark.parametrize("p", [-0.1, 1.0, 1.5])
 def test_probability_is_below_one(p: float) -> None:
     with pytest.raises(ValueError, match=f"`p` is a probability below 1, but is {p}."):

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from heedful.config import flatten, to_toml
+from heedful.data.ahead import Ahead
 from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, Interrupted
@@ -139,8 +140,8 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
     )
     run.truncate_log(checkpoints.last_progress().update)
     try:
-        with stop_on_signal() as stop_requested:
-            outcome = trainer.run(_batches(recipe, prepared, plan), _validator(recipe, prepared), stop_requested)
+        with stop_on_signal() as stop_requested, Ahead(_batches(recipe, prepared, plan)) as batch_at:
+            outcome = trainer.run(batch_at, _validator(recipe, prepared), stop_requested)
     except Diverged as error:
         lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
         raise type(error)(

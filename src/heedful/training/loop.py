@@ -110,30 +110,27 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        total = Sums()
+        losses: list[Loss] = []
         indices: list[int] = []
         for part in range(self.config.accumulate):
             batch = batch_at((update - 1) * self.config.accumulate + part)
             torch.manual_seed(seed_of(self.seed, update, part))
             loss = compute_loss(self.model, batch, self.config)
             loss.smoothed.backward()
-            total = total.plus(loss)
+            losses.append(loss)
             indices += batch.indices
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        for gradient in gradients:
-            gradient.mul_(1 / total.count)
-        norm = self._clip(gradients)
+        torch._foreach_mul_(gradients, 1 / sum(loss.count for loss in losses))
+        total, norm = added_up(losses, self._clip(gradients))
         self._check(update, total, norm, indices)
         self.optimizer.step()
         return Updated(total, norm, rate)
 
-    def _clip(self, gradients: list[Tensor]) -> float:
+    def _clip(self, gradients: list[Tensor]) -> Tensor:
         norm = torch.nn.utils.get_total_norm(gradients)
         if self.config.clip_norm is not None:
-            scale = (self.config.clip_norm / (norm + 1e-6)).clamp(max=1.0)
-            for gradient in gradients:
-                gradient.mul_(scale)
-        return float(norm)
+            torch.nn.utils.clip_grads_with_norm_(self.model.parameters(), self.config.clip_norm, norm)
+        return norm
 
     def _check(self, update: int, total: "Sums", norm: float, indices: list[int]) -> None:
         nll = total.nll / total.count
@@ -189,13 +186,18 @@ class Trainer:
 class Sums(NamedTuple):
     """Losses added up, in nats, over `count` tokens."""
 
-    smoothed: float = 0.0
-    nll: float = 0.0
-    count: int = 0
+    smoothed: float
+    nll: float
+    count: int
 
-    def plus(self, loss: Loss) -> "Sums":
-        """These sums and one more batch."""
-        return Sums(self.smoothed + loss.smoothed.item(), self.nll + loss.nll.item(), self.count + loss.count)
+
+def added_up(losses: list[Loss], norm: Tensor) -> tuple[Sums, float]:
+    """The sums of all batches and the gradient's norm, fetched from the device at once: an update waits for it once."""
+    smoothed, nll = (
+        torch.stack([getattr(loss, name).detach() for loss in losses]).sum() for name in ("smoothed", "nll")
+    )
+    values = torch.stack([smoothed.double(), nll.double(), norm.double()]).tolist()
+    return Sums(values[0], values[1], sum(loss.count for loss in losses)), values[2]
 
 
 class Updated(NamedTuple):
