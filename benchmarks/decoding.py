@@ -47,7 +47,7 @@ class System(NamedTuple):
 SYSTEMS_OF_DECODING = {
     REFERENCE: System("", "heedful_decode.py"),
     "Heedful, float32, its own batches": System("", "heedful_decode.py", batch=0),
-    "Heedful with ctranslate2": System("", "heedful_decode.py", "ctranslate2", batch=0),
+    "Heedful with ctranslate2": System("main", "heedful_decode.py", "ctranslate2", batch=0),
     "CTranslate2's own script": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "float32"}),
     "CTranslate2's own script, int8": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "int8"}),
     "Hugging Face generate": System("main", "huggingface_decode.py", "huggingface"),
@@ -91,7 +91,8 @@ def export_of(model: Path, target: str, lines: Path) -> Path:
     folder = model.parent / f"{model.name}-{target}"
     if not folder.exists():
         say(f"exporting to {target} ...")
-        subprocess.run([*HEEDFUL, "export", str(model), str(folder), "--to", target, "--dev", str(lines)], check=True)
+        heedful = [python_of("main"), "-m", "heedful.cli.app"]  # where ctranslate2 and transformers are
+        subprocess.run([*heedful, "export", str(model), str(folder), "--to", target, "--dev", str(lines)], check=True)
     return folder
 
 

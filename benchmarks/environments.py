@@ -1,6 +1,6 @@
 """Environments of the peers: one ignored folder each at the repository's root, with pinned packages from PyPI.
 
-Every environment sees this interpreter's torch through a .pth file, so that all systems run on the same one.
+Every environment sees this interpreter's torch and Heedful through a .pth file, so that all run on the same torch.
 """
 
 import subprocess
@@ -44,6 +44,7 @@ def python_of(name: str) -> str:
         _install(ENVIRONMENTS[name], folder, python)
         mark.write_text(wanted)
         say(f"{folder.name} was installed in {time.perf_counter() - started:.0f} s")
+    _share(folder)
     return str(python)
 
 
@@ -52,12 +53,20 @@ def _install(environment: Environment, folder: Path, python: Path) -> None:
     pip = [str(python), "-m", "pip", "install", "--quiet"]
     if environment.alone:  # before torch is seen: a setup script that finds it would compile against it
         _call([*pip, "--no-deps", *environment.alone])
-    found = find_spec("torch")
-    assert found is not None
-    assert found.origin is not None
-    site = next(folder.glob("lib/python*/site-packages"))
-    (site / "same_torch.pth").write_text(f"{Path(found.origin).parent.parent}\n")
+    _share(folder)
     _call([*pip, *environment.packages])
+
+
+def _share(folder: Path) -> None:
+    """Let an environment see this interpreter's torch, and Heedful, whose tokenisers the decoders use."""
+    places = []
+    for package in ("torch", "heedful"):
+        found = find_spec(package)
+        assert found is not None
+        assert found.origin is not None
+        places.append(Path(found.origin).parent.parent)
+    site = next(folder.glob("lib/python*/site-packages"))
+    (site / "same_torch.pth").write_text("".join(f"{place}\n" for place in dict.fromkeys(places)))
 
 
 def _call(command: list[str]) -> None:

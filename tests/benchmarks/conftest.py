@@ -1,0 +1,7 @@
+"""The programs of benchmarks/ import each other by their plain names."""
+
+import sys
+
+from tests.house.source import ROOT
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
