@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import sacrebleu
 from environments import python_of
-from measure import CACHE, HERE, SYSTEMS, alternate, child, data_folder, pin, ratios, say, spread
+from measure import CACHE, HERE, SYSTEMS, ChildFailed, alternate, child, data_folder, pin, ratios, say, spread
 from rows import Row, text_table
 
 from heedful.config import read_toml
@@ -47,13 +47,17 @@ class System(NamedTuple):
 SYSTEMS_OF_DECODING = {
     REFERENCE: System("", "heedful_decode.py"),
     "Heedful, float32, its own batches": System("", "heedful_decode.py", batch=0),
+    "Heedful, float32, its own batches, shortlist": System("", "heedful_decode.py", "", 0, {"shortlist": True}),
+    "Heedful, bfloat16, its own batches": System("", "heedful_decode.py", "", 0, {"precision": "bfloat16"}),
+    "Heedful, int8, its own batches": System("", "heedful_decode.py", "", 0, {"precision": "int8"}),
+    "Heedful with onnx": System("main", "heedful_decode.py", "onnx", batch=0),
     "Heedful with ctranslate2": System("main", "heedful_decode.py", "ctranslate2", batch=0),
     "CTranslate2's own script": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "float32"}),
     "CTranslate2's own script, int8": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "int8"}),
     "Hugging Face generate": System("main", "huggingface_decode.py", "huggingface"),
     "fairseq": System("fairseq", "fairseq_decode.py"),
 }
-OWN = [name for name, system in SYSTEMS_OF_DECODING.items() if not system.environment and not system.export]
+QUICK = (REFERENCE, "Heedful, float32, its own batches")
 
 
 def main() -> None:
@@ -87,13 +91,28 @@ def trained_model(data: str, threads: int) -> Path:
 
 
 def export_of(model: Path, target: str, lines: Path) -> Path:
-    """The export of a bundle, made and compared with it on first use."""
+    """The export of a bundle, made and compared with it on first use. Raises ChildFailed."""
     folder = model.parent / f"{model.name}-{target}"
     if not folder.exists():
         say(f"exporting to {target} ...")
-        heedful = [python_of("main"), "-m", "heedful.cli.app"]  # where ctranslate2 and transformers are
-        subprocess.run([*heedful, "export", str(model), str(folder), "--to", target, "--dev", str(lines)], check=True)
+        heedful = [python_of("main"), "-m", "heedful.cli.app"]  # where ctranslate2, onnx and transformers are
+        call([*heedful, "export", str(model), str(folder), "--to", target, "--dev", str(lines)])
     return folder
+
+
+def with_shortlist(model: Path) -> None:
+    """Let the run of a bundle find its lexical shortlist, on first use. Raises ChildFailed."""
+    if not (model / "shortlist.toml").exists():
+        say("finding a shortlist ...")
+        call([*HEEDFUL, "shortlist", str(model.parent)])
+
+
+def call(command: Sequence[str]) -> None:
+    """Run a program that only has to succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = f"{done.stdout}{done.stderr}".strip()[-1000:]
+        raise ChildFailed(f"{' '.join(command[2:5])} ended with {done.returncode}:\n{said}")
 
 
 def run(
@@ -118,15 +137,16 @@ def run_on(
     with tempfile.TemporaryDirectory() as scratch:
         lines = Path(scratch) / "lines"
         lines.write_text("".join(f"{line}\n" for line in sources), "utf-8")
-        exports = {target: export_of(model, target, lines) for target in _targets(systems)}
         for search, beam in SEARCHES.items():
 
             def measure(name: str, number: int, beam: int = beam) -> dict[str, Any]:
                 texts = Path(scratch) / "texts"
                 system = SYSTEMS_OF_DECODING[name]
+                if system.options.get("shortlist"):
+                    with_shortlist(model)
                 asked = {
                     "bundle": str(model),
-                    "export": str(exports[system.export]) if system.export else "",
+                    "export": str(export_of(model, system.export, lines)) if system.export else "",
                     "lines": str(lines),
                     "texts": str(texts),
                     "beam": beam,
@@ -147,11 +167,6 @@ def run_on(
             }
             details["dropped"][search] = dropped
     return {"rows": rows, "details": details}
-
-
-def _targets(systems: Sequence[str]) -> list[str]:
-    """The exports that these systems read."""
-    return sorted({SYSTEMS_OF_DECODING[name].export for name in systems} - {""})
 
 
 def _options(system: System, model: Path) -> dict[str, Any]:
@@ -183,7 +198,7 @@ def rows_of(search: str, found: Mapping[str, list[dict[str, Any]]], references: 
 def quick(model: Path) -> dict[str, Any]:
     """Heedful alone on a few made-up lines."""
     lines = ["a man walks his dog", "two children play with a red ball", "the river"] * 3
-    return run_on(model, lines, lines, OWN, rounds=1, threads=1)
+    return run_on(model, lines, lines, QUICK, rounds=1, threads=1)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,15 @@ class Environment(NamedTuple):
 
 
 ENVIRONMENTS = {
-    "main": Environment(("transformers==5.24.0", "x-transformers==2.31.10", "ctranslate2==4.8.5")),
+    "main": Environment(
+        (
+            "transformers==5.24.0",
+            "x-transformers==2.31.10",
+            "ctranslate2==4.8.5",
+            "onnx==1.23.2",
+            "onnxruntime==1.32.0",
+        )
+    ),
     # Its own requirements cannot be resolved any more: an old omegaconf whose metadata today's pip refuses.
     "fairseq": Environment(
         ("numpy==1.23.5", "omegaconf==2.3.1", "hydra-core==1.3.8", "bitarray==3.12.3"), alone=("fairseq==0.12.2",)
