@@ -64,8 +64,8 @@ class TestHelp:
 @pytest.mark.parametrize("verb", frame.VERBS, ids=lambda verb: verb.name)
 class TestEveryVerb:
     def test_has_a_module_of_its_own(self, verb: frame.Verb) -> None:
-        module = importlib.import_module(f"heedful.cli.{verb.name}")
-        found = vars(module)["app"] if verb.is_group else vars(module)[verb.name]
+        module = importlib.import_module(f"heedful.cli.{verb.python_name}")
+        found = vars(module)["app"] if verb.is_group else vars(module)[verb.python_name]
         assert isinstance(found, typer.Typer) if verb.is_group else callable(found)
 
     def test_help(self, verb: frame.Verb, heedful: Callable) -> None:
@@ -74,7 +74,7 @@ class TestEveryVerb:
         assert f"Usage: heedful {verb.name}" in outcome.out
 
     def test_is_light(self, verb: frame.Verb) -> None:
-        script = f"import sys, heedful.cli.{verb.name}\nprint('torch' in sys.modules)"
+        script = f"import sys, heedful.cli.{verb.python_name}\nprint('torch' in sys.modules)"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert done.stdout == "False\n"
 
@@ -82,7 +82,7 @@ class TestEveryVerb:
 def test_no_verb_module_is_unlisted() -> None:
     """A file of cli that defines a function of its own name is a verb, and is in the table."""
     folder = Path(frame.__file__).parent
-    listed = {verb.name for verb in frame.VERBS}
+    listed = {verb.python_name for verb in frame.VERBS}
     for path in folder.glob("*.py"):
         if path.stem not in listed and f"def {path.stem}(" in path.read_text():
             pytest.fail(f"{path.name} looks like a verb, but is not in VERBS")

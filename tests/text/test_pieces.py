@@ -42,6 +42,12 @@ def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
     assert len(fewer) == 79
 
 
+def test_a_piece_that_the_model_lacks() -> None:
+    """Two models share one vocabulary, so that an output may have pieces of the other side."""
+    wider = tokenizer([*PIECES, "▁zzz"])
+    assert wider.decode([80, *wider.encode(LINES[0]), 80]) == f"zzz {wider.decode(wider.encode(LINES[0]))} zzz"
+
+
 def test_a_language_code_is_one_piece() -> None:
     coded = tokenizer([CODE, *PIECES])
     assert coded.encode(f"{CODE} {LINES[0]}") == [4, *coded.encode(LINES[0])]

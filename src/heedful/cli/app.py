@@ -7,6 +7,7 @@ is shown.
 import errno
 import traceback
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -17,12 +18,20 @@ from heedful.errors import HeedfulError
 
 
 class Verb(NamedTuple):
-    """One line of `heedful --help`. A command is the function NAME of `heedful.cli.NAME`; a group is its `app`."""
+    """One line of `heedful --help`. A command is the function NAME of `heedful.cli.NAME`; a group is its `app`.
+
+    A NAME that Python keeps for itself ("import") ends in an underscore there.
+    """
 
     name: str
     summary: str
     panel: str
     is_group: bool = False
+
+    @property
+    def python_name(self) -> str:
+        """What the module and its function are called."""
+        return f"{self.name}_" if iskeyword(self.name) else self.name
 
 
 VERBS = (
@@ -33,6 +42,7 @@ VERBS = (
     Verb("train", "Train a model from a recipe, or go on with a run.", "Data and training"),
     Verb("average", "Average the last checkpoints of a run into its bundle.", "Data and training"),
     Verb("translate", "Translate a file or standard input, one line to one line.", "Use"),
+    Verb("import", "Make a bundle of a Marian or OPUS-MT checkpoint, and compare it with itself there.", "Use"),
     Verb("export", "Write a model for other programs, and compare it with itself there.", "Use"),
     Verb("score", "Give the log-probability of given pairs.", "Use"),
     Verb("align", "Write word alignments taken from the attention.", "Use"),
@@ -46,12 +56,12 @@ VERBS = (
 
 def load_verb(verb: Verb) -> Any:
     """Import a verb's module and build its command."""
-    module = import_module(f"heedful.cli.{verb.name}")
+    module = import_module(f"heedful.cli.{verb.python_name}")
     if verb.is_group:
         command = typer.main.get_group(module.app)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        alone.command(verb.name)(getattr(module, verb.name))
+        alone.command(verb.name)(getattr(module, verb.python_name))
         command = typer.main.get_command(alone)
     command.name = verb.name
     return command

@@ -3,14 +3,12 @@
 import json
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from heedful.cli.lines import read_lines
-
-if TYPE_CHECKING:
-    from heedful.export.parity import Parity
+from heedful.cli.parity import facts_of, sentence_of
 
 
 def export(
@@ -39,24 +37,7 @@ def export(
     typer.echo(f"Writing {out} and translating {len(lines):,} lines twice ...", err=True)
     parity = export_bundle(bundle, out, to, number_type, lines)
     if as_json:
-        facts = {"folder": str(out), "target": to, "type": number_type, **_facts(parity)}
+        facts = {"folder": str(out), "target": to, "type": number_type, **facts_of(parity)}
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
-        typer.echo(f"{out}: {_sentence(parity)}")
-
-
-def _facts(parity: "Parity") -> dict[str, object]:
-    first = parity.first_divergence
-    return {
-        "lines": parity.lines,
-        "equal": parity.equal,
-        "tokens": parity.tokens,
-        "largest_log_p_difference": parity.largest_log_p_difference,
-        "first_divergence": None if first is None else first._asdict(),
-    }
-
-
-def _sentence(parity: "Parity") -> str:
-    texts = f"{parity.equal:,} of {parity.lines:,} texts equal ({parity.equal_share:.1%})"
-    difference = f"log-probabilities of {parity.tokens:,} tokens within {parity.largest_log_p_difference:.1e}"
-    return f"{texts}, {difference}"
+        typer.echo(f"{out}: {sentence_of(parity)}")

@@ -17,6 +17,7 @@ from heedful.data.published import Place, default_cache
 from heedful.data.tasks import SPLITS, TASKS, get_task, task_pairs
 from heedful.errors import ConfigError
 
+IMPORTED = "imported"  # what the recipe of an imported model names instead of a data set
 TASK_SEED = 1
 TASK_HELD_OUT = 1000  # dev and test pairs of a synthetic task
 
@@ -66,6 +67,9 @@ def get(
         if folder is not None:
             raise ConfigError(f"The data set `{name}` is made, not read, so it takes no folder.", hint="Leave it out.")
         return Synthetic(name, pairs)
+    if name == IMPORTED:
+        hint = "Name your own files: --source FILE --reference FILE."
+        raise ConfigError("This model was imported, and has no data of its own.", hint=hint)
     near = difflib.get_close_matches(name, names(), n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`heedful data list` shows all."
     raise ConfigError(f"There is no data set `{name}`.", hint=hint)

@@ -77,10 +77,10 @@ class Parity(NamedTuple):
             found.append("no line has the same tokens, so no log-probability could be compared")
         return found
 
-    def check(self) -> None:
-        """Raises CheckFailed if the engines differ by more than the tolerance."""
+    def check(self, what: str = "The export") -> None:
+        """Raises CheckFailed, which begins with `what`, if the engines differ by more than the tolerance."""
         if self.failures:
-            raise CheckFailed(f"The export differs from the model: {'; '.join(self.failures)}.", hint=self._where)
+            raise CheckFailed(f"{what} differs from the model: {'; '.join(self.failures)}.", hint=self._where)
 
     @property
     def _where(self) -> str | None:

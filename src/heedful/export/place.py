@@ -32,10 +32,10 @@ def prepared_place(out: Path) -> Iterator[Path]:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def put_in_place(partial: Path, out: Path, parity: Parity) -> None:
+def put_in_place(partial: Path, out: Path, parity: Parity, what: str = "The export") -> None:
     """Move what was written to `out`. Raises CheckFailed where the parity fails, and keeps it as `OUT.failed`."""
     try:
-        parity.check()
+        parity.check(what)
     except CheckFailed as failure:
         failed = out.absolute().with_name(f"{out.name}.failed")
         shutil.rmtree(failed, ignore_errors=True)

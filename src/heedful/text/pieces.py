@@ -14,6 +14,7 @@ from heedful.config import to_toml
 from heedful.text.config import SideConfig
 from heedful.text.files import write_bytes, write_text
 from heedful.text.interface import Tokenizer, settings_path
+from heedful.text.normalise import BLANK_PIECE
 from heedful.text.vocabulary import SPECIALS, UNK, UNKNOWN, Vocabulary
 
 LANGUAGE_CODE = re.compile(r">>.*?<<", re.DOTALL)  # at the start of a source: the language to translate into
@@ -54,10 +55,9 @@ class PieceTokenizer(Tokenizer):
         return [code[0], *self._processor.encode(text[code.end() :], out_type=str)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        symbols = [
-            UNKNOWN if index == UNK else self.symbol(index) for index in ids if index == UNK or index >= len(SPECIALS)
-        ]
-        return self._processor.decode_pieces(symbols)
+        shown = [index for index in ids if index == UNK or index >= len(SPECIALS)]
+        text = self._processor.decode_pieces([UNKNOWN if index == UNK else self.symbol(index) for index in shown])
+        return text.replace(BLANK_PIECE, " ").strip()  # the sign stays in pieces of the vocabulary that the model lacks
 
     def symbol(self, index: int) -> str:
         return self._vocabulary.symbol(index)
