@@ -84,7 +84,8 @@ def join_segments(
 
 def _join(parts: Sequence[Hypothesis], target: Tokenizer) -> Candidate:
     text = " ".join(target.decode(part.ids) for part in parts)
-    tokens = [token for part in parts for token in tokens_of(part.ids, part.token_log_p, target)]
+    scored = [part for part in parts if part.token_log_p]  # an engine may leave them out: EOS always has one
+    tokens = [token for part in scored for token in tokens_of(part.ids, part.token_log_p, target)]
     return Candidate(text, sum(part.score for part in parts), sum(part.log_p for part in parts), tokens)
 
 

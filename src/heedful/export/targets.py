@@ -54,6 +54,7 @@ class Target(Protocol):
 
 
 TARGETS: dict[str, str] = {  # the name of a target and its module
+    "ctranslate2": "heedful.export.ctranslate2",
     "huggingface": "heedful.export.huggingface",
     "onnx": "heedful.export.onnx",
 }
