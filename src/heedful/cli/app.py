@@ -41,6 +41,7 @@ VERBS = (
     Verb("data", "List, fetch, check, measure and split data sets.", "Data and training", is_group=True),
     Verb("train", "Train a model from a recipe, or go on with a run.", "Data and training"),
     Verb("average", "Average the last checkpoints of a run into its bundle.", "Data and training"),
+    Verb("shortlist", "Make the lexical shortlist of a run, for faster decoding.", "Use"),
     Verb("translate", "Translate a file or standard input, one line to one line.", "Use"),
     Verb("import", "Make a bundle of a Marian or OPUS-MT checkpoint, and compare it with itself there.", "Use"),
     Verb("export", "Write a model for other programs, and compare it with itself there.", "Use"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli import options
 from heedful.cli.lines import read_lines
 from heedful.cli.table import align
 from heedful.errors import ConfigError, HeedfulError
@@ -31,24 +32,28 @@ def evaluate(
         list[Path] | None,
         typer.Option("--reference", help="Its right targets, line by line; once for each set of references."),
     ] = None,
+    ensemble: options.Ensemble = None,
+    ensemble_mean: options.EnsembleMean = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score a model, each number with its 95 % interval, its count and its signature.
 
     The evaluation of a split is stored with its run: outputs, results and errors, so that `heedful compare` can use it.
+    That of an ensemble belongs to no run, and is printed only.
     """
     from heedful.decoding.translator import Translator
-    from heedful.recipe.load import load
+    from heedful.recipe.load import load_ensemble
     from heedful.recipe.score import read_test_set, score_test_set
 
     recipe = _recipe(model, overrides or [])
     own = _own_files(source, references or [])
     items = own or read_test_set(recipe.data, split)
-    loaded = load(model)
-    run = None if own else _run_of(model)
+    loaded = load_ensemble(model, ensemble or [], ensemble_mean)
+    run = None if own or ensemble else _run_of(model)
     with run or nullcontext():  # taken before the work: a run that is in use is refused at once
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
-        found = score_test_set(Translator(loaded.model, loaded.tokenizers, recipe.search), items, recipe)
+        translator = Translator(loaded.model, loaded.tokenizers, recipe.search, loaded.shortlist)
+        found = score_test_set(translator, items, recipe)
         if run is not None:
             _keep(run, found, recipe, items.split)
     if as_json:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from heedful.cli import options
 from heedful.cli.lines import read_lines
 from heedful.errors import ConfigError, HeedfulError
 
@@ -17,13 +18,15 @@ def score(
     model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
     source: Annotated[Path, typer.Argument(help="A text file of sources, one a line.")],
     target: Annotated[Path, typer.Argument(help="The targets to score, line by line.")],
+    ensemble: options.Ensemble = None,
+    ensemble_mean: options.EnsembleMean = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, with every token.")] = False,
 ) -> None:
     """Give the natural log-probability of each target line, given its source line."""
     pairs = _pairs(source, target)
-    from heedful.recipe.load import load
+    from heedful.recipe.load import load_ensemble
 
-    translator = load(model)
+    translator = load_ensemble(model, ensemble or [], ensemble_mean)
     rest = iter(pairs)
     while chunk := list(islice(rest, CHUNK)):
         for scored in translator.score([one for one, _ in chunk], [other for _, other in chunk]):

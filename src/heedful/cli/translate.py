@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import chain, islice
 from pathlib import Path
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.lines import read_lines
+from heedful.cli import options
+from heedful.cli.inputs import Input, read_inputs
 from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
+    from heedful.decoding.config import SearchConfig
     from heedful.decoding.translation import Translation
     from heedful.decoding.translator import Translator
 
@@ -23,66 +25,103 @@ CHUNK = 1000  # lines that are read, sorted by length and translated together
 def translate(
     model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
     file: Annotated[Path, typer.Argument(help="A text file; - is standard input.")] = Path("-"),
-    output: Annotated[
-        Path | None, typer.Option(help="Write here, whole or not at all, instead of standard output.")
-    ] = None,
-    n_best: Annotated[
-        int, typer.Option(min=1, help="Print so many outputs a line: number, rank, score, text, by tabs.")
-    ] = 1,
-    prefix: Annotated[str | None, typer.Option(help="Every output must begin with this.")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Beams; 1 is greedy.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(min=0, help="Alpha of the length penalty.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Sample at this temperature instead of searching.")] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k most probable tokens.")] = None,
-    top_p: Annotated[
-        float | None, typer.Option(help="Sample among the fewest tokens with this much probability.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of sampling.")] = None,
+    output: options.Output = None,
+    n_best: options.NBest = 1,
+    input_format: options.InputFormat = "text",
+    prefix: options.Prefix = None,
+    require: options.Require = None,
+    forbid: options.Forbid = None,
+    beam: options.Beam = None,
+    length_penalty: options.LengthPenalty = None,
+    temperature: options.Temperature = None,
+    top_k: options.TopK = None,
+    top_p: options.TopP = None,
+    epsilon: options.Epsilon = None,
+    seed: options.Seed = None,
+    mbr: options.Mbr = None,
+    mbr_candidates: options.MbrCandidates = None,
+    mbr_utility: options.MbrUtility = None,
+    no_repeat_ngram: options.NoRepeatNgram = None,
+    shortlist: options.Shortlist = False,
+    ensemble: options.Ensemble = None,
+    ensemble_mean: options.EnsembleMean = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.recipe.load import load
+    from heedful.recipe.load import load_ensemble
     from heedful.text.files import replacing
 
-    if beam is not None and temperature is None and n_best > beam:
-        raise ConfigError(
-            f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=f"Use --beam {n_best}."
-        )
-    chunks = _chunks(read_lines(file))
-    first = next(chunks, [])  # a missing file is found before the model is loaded
-    loaded = load(model)
-    asked = {
-        "beam": max(beam or loaded.search.beam, n_best),
+    changes = {
+        "beam": beam,
         "length_penalty": length_penalty,
         "temperature": temperature,
         "top_k": top_k,
         "top_p": top_p,
+        "epsilon": epsilon,
         "seed": seed,
+        "mbr_samples": mbr,
+        "mbr_candidates": mbr_candidates,
+        "mbr_utility": mbr_utility,
+        "no_repeat_ngram": no_repeat_ngram,
+        "shortlist": shortlist,
     }
-    translator = loaded.with_search({key: value for key, value in asked.items() if value is not None})
-    found = _translated(translator, chain([first], chunks), n_best, prefix)
+    asked = {key: value for key, value in changes.items() if value is not None and value is not False}
+    chunks = _chunks(one.with_all(prefix, require, forbid) for one in read_inputs(file, input_format))
+    first = next(chunks, [])  # a missing file is found before the model is loaded
+    loaded = load_ensemble(model, ensemble or [], ensemble_mean)
+    translator = loaded.with_search({**asked, "beam": max(beam or loaded.search.beam, n_best)})
+    _refuse_contradictions(translator.search, asked, n_best)
+    found = _translated(translator, chain([first], chunks), n_best)
     with nullcontext(sys.stdout.buffer) if output is None else replacing(output) as sink:
-        for number, (source, translation) in enumerate(found, start=1):
-            for warning in translation.warnings:
-                typer.echo(f"warning: {file}:{number}: {warning}", err=True)
-            for line in _rendered(number, source, translation, n_best, as_json):
+        for number, (source, one) in enumerate(found, start=1):
+            _warn(one.warnings, f"{file}:{number}")
+            for line in _rendered(number, source, one, n_best, as_json):
                 sink.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
         sink.flush()
 
 
-def _chunks(lines: Iterator[str]) -> Iterator[list[str]]:
-    while chunk := list(islice(lines, CHUNK)):
+def _warn(warnings: list[str], place: str) -> None:
+    for warning in warnings:
+        typer.echo(f"warning: {place}: {warning}", err=True)
+
+
+def _refuse_contradictions(search: "SearchConfig", asked: Mapping[str, object], n_best: int) -> None:
+    """Options that would do nothing, or not what they say, are refused."""
+    beam = asked.get("beam")
+    if search.mbr_samples is None:
+        idle = [f"--{key.replace('_', '-')}" for key in ("mbr_candidates", "mbr_utility") if key in asked]
+        if idle:
+            raise ConfigError(f"{idle[0]} without --mbr.", hint="Say by --mbr N how many samples to draw.")
+        if isinstance(beam, int) and search.temperature is None and n_best > beam:
+            hint = f"Use --beam {n_best}."
+            raise ConfigError(f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=hint)
+    elif beam is not None and search.mbr_candidates == "samples":
+        hint = "Leave out one of the two, or add --mbr-candidates both."
+        raise ConfigError("--beam with --mbr: MBR chooses among samples, and searches for none.", hint=hint)
+
+
+def _chunks(inputs: Iterator[Input]) -> Iterator[list[Input]]:
+    while chunk := list(islice(inputs, CHUNK)):
         yield chunk
 
 
 def _translated(
-    translator: "Translator", chunks: Iterable[list[str]], n_best: int, prefix: str | None
+    translator: "Translator", chunks: Iterable[list[Input]], n_best: int
 ) -> "Iterator[tuple[str, Translation]]":
+    done = 0
     for chunk in chunks:
-        prefixes = None if prefix is None else [prefix] * len(chunk)
-        yield from zip(chunk, translator.translate(chunk, n_best=n_best, prefixes=prefixes), strict=True)
+        sources = [one.source for one in chunk]
+        found = translator.translate(
+            sources,
+            n_best=n_best,
+            prefixes=[one.prefix for one in chunk],
+            rules=[one.rules for one in chunk],
+            first_line=done + 1,
+        )
+        yield from zip(sources, found, strict=True)
+        done += len(chunk)
 
 
 def _rendered(number: int, source: str, found: "Translation", n_best: int, as_json: bool) -> Iterator[str]:

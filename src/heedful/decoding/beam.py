@@ -11,8 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from heedful.decoding.constraints import Banks
 from heedful.decoding.search import (
     NEVER,
+    Chosen,
+    Continuations,
     Forcing,
     Hypothesis,
     Request,
@@ -21,6 +24,7 @@ from heedful.decoding.search import (
     length_penalty,
     log_probabilities,
 )
+from heedful.decoding.vetoes import Vetoes
 from heedful.models.interface import State
 from heedful.text.vocabulary import BOS, EOS
 
@@ -35,10 +39,14 @@ class Open(NamedTuple):
     room: Tensor  # [B] how many hypotheses are still to be found
     goal: Tensor  # [B] the score that an open beam must still be able to beat; -inf while fewer than n_best are found
     longest: Tensor  # [B] the length penalty of the longest output
+    banks: Banks | None  # of required phrases
+    vetoes: Vetoes | None  # of what may not be emitted
 
     def only(self, rows: list[int]) -> "Open":
         """The sentences in these rows."""
-        return Open([self.sentences[row] for row in rows], *(part[rows] for part in self[1:]))
+        beams = [row * self.log_p.shape[1] + beam for row in rows for beam in range(self.log_p.shape[1])]
+        rules = self.banks and self.banks.keep(rows), self.vetoes and self.vetoes.keep(beams)
+        return Open._make([[self.sentences[row] for row in rows], *(part[rows] for part in self[1:7]), *rules])
 
 
 def beam_search(
@@ -83,7 +91,9 @@ def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.d
     room = torch.full((len(requests),), beam, device=device)
     lengths = torch.tensor([request.max_length + 1 for request in requests], dtype=torch.float64, device=device)
     longest = torch.as_tensor(length_penalty(lengths, alpha))
-    return Open(list(range(len(requests))), nothing.long(), nothing, log_p, room, goal, longest)
+    banks, vetoes = Banks.of(requests, beam, device), Vetoes.of(requests, beam, device)
+    sentences = list(range(len(requests)))
+    return Open(sentences, nothing.long(), nothing, log_p, room, goal, longest, banks, vetoes)
 
 
 def _extend(logits: Tensor, live: Open, forcing: Forcing, beam: int) -> tuple[Tensor, Open]:
@@ -93,16 +103,29 @@ def _extend(logits: Tensor, live: Open, forcing: Forcing, beam: int) -> tuple[Te
     """
     forced = forcing.at(live.tokens.shape[2], live.sentences)
     of_row = None if forced is None else [wanted for wanted in forced for _ in range(beam)]
-    following = continuations(log_probabilities(logits), beam, of_row)  # [N k]
-    n_sentences, k = len(live.sentences), following.ids.shape[1]
-    totals = following.log_p.view(n_sentences, beam, k) + live.log_p[:, :, None]
-    best, flat = totals.flatten(1).topk(beam, dim=1)  # [B K], [B K]
-    sources = flat // k
-    ids, gained = (part.view(n_sentences, -1).gather(1, flat)[:, :, None] for part in (following.ids, following.log_p))
-    index = sources[:, :, None].expand(-1, -1, live.tokens.shape[2])
-    tokens = torch.cat([live.tokens.gather(1, index), ids], dim=2)
-    token_log_p = torch.cat([live.token_log_p.gather(1, index), gained], dim=2)
-    return sources, live._replace(tokens=tokens, token_log_p=token_log_p, log_p=best)
+    log_p = log_probabilities(logits)
+    if live.vetoes is not None:
+        log_p = live.vetoes.apply(log_p, of_row)
+    if live.banks is None:
+        chosen, banks = _best(continuations(log_p, beam, of_row), live), None
+    else:
+        chosen, banks = live.banks.choose(log_p, live.log_p, of_row, live.tokens.shape[2])
+    index = chosen.sources[:, :, None].expand(-1, -1, live.tokens.shape[2])
+    tokens = torch.cat([live.tokens.gather(1, index), chosen.ids[:, :, None]], dim=2)
+    token_log_p = torch.cat([live.token_log_p.gather(1, index), chosen.log_p[:, :, None]], dim=2)
+    first = torch.arange(0, live.log_p.numel(), beam, device=index.device)[:, None]
+    vetoes = live.vetoes and live.vetoes.after((first + chosen.sources).flatten(), chosen.ids.flatten())
+    live = live._replace(tokens=tokens, token_log_p=token_log_p, log_p=chosen.totals, banks=banks, vetoes=vetoes)
+    return chosen.sources, live
+
+
+def _best(following: Continuations, live: Open) -> Chosen:
+    """The best of the best continuations [N k] of all beams."""
+    beams, k = live.log_p.shape[1], following.ids.shape[1]
+    totals = following.log_p.view(-1, beams, k) + live.log_p[:, :, None]
+    best, flat = totals.flatten(1).topk(beams, dim=1)  # [B K], [B K]
+    ids, gained = (part.view(len(flat), -1).gather(1, flat) for part in (following.ids, following.log_p))
+    return Chosen(flat // k, ids, gained, best)
 
 
 def _collect(live: Open, found: list[list[Hypothesis]], alpha: float, n_best: int) -> Open:

@@ -1,6 +1,6 @@
 """Settings of search."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -30,4 +30,18 @@ class SearchConfig(Config):
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="sampling: only the smallest set with this much probability"
     )
+    epsilon: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="sampling: only tokens of at least this probability"
+    )
     seed: int = Field(default=1, description="sampling")
+    mbr_samples: Count | None = Field(
+        default=None, description="given: minimum Bayes risk decoding against so many samples"
+    )
+    mbr_candidates: Literal["samples", "beam", "both"] = Field(
+        default="samples", description="MBR chooses among: the samples, what beam search finds, both"
+    )
+    mbr_utility: Literal["chrf", "bleu", "edit", "edit-characters"] = Field(
+        default="chrf", description="MBR: chrf | bleu | edit (of symbols between blanks) | edit-characters"
+    )
+    no_repeat_ngram: Count | None = Field(default=None, description="no n-gram of this order stands in an output twice")
+    shortlist: bool = Field(default=False, description="only what `heedful shortlist` found likely for a source")

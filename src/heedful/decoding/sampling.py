@@ -23,26 +23,34 @@ def sample(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    epsilon: float | None = None,
 ) -> list[Hypothesis]:
     """One sample a request, whose score is its log-probability under the model itself (before temperature and cuts)."""
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def choose(log_p: Tensor, live: Sequence[int], forced: Sequence[int] | None) -> Continuations:
         uniform = [float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in live]
-        drawn = draw(truncated(log_p / temperature, top_k, top_p), torch.tensor(uniform).to(log_p.device))[:, None]
+        drawn = draw(truncated(log_p / temperature, top_k, top_p, epsilon), torch.tensor(uniform).to(log_p.device))[
+            :, None
+        ]
         return only_forced(Continuations(log_p.gather(1, drawn), drawn), log_p, forced)
 
     return follow(step, state, requests, choose)
 
 
-def truncated(scores: Float[Tensor, "N V"], top_k: int | None, top_p: float | None) -> Float[Tensor, "N V"]:
-    """The probabilities after both cuts, in each row: exactly k of the most probable, then the smallest set reaching p.
+def truncated(
+    scores: Float[Tensor, "N V"], top_k: int | None, top_p: float | None, epsilon: float | None = None
+) -> Float[Tensor, "N V"]:
+    """The probabilities after all cuts, in each row: those of at least epsilon, of them at most k of the most probable,
+    then the smallest set reaching p.
 
-    The most probable token always stays. Ties are cut by id, the lower one stays. [Fan 2018; Holtzman 2020]
+    The most probable token always stays. Ties are cut by id, the lower one stays. [Fan 2018; Holtzman 2020; Hewitt
+    2022]
     """
     ordered, ids = scores.sort(dim=-1, descending=True, stable=True)
     probabilities = ordered.softmax(dim=-1)
-    kept = torch.ones_like(probabilities, dtype=torch.bool)
+    kept = probabilities >= (0.0 if epsilon is None else epsilon)
+    kept[:, 0] = True
     if top_k is not None:
         kept[:, top_k:] = False
     if top_p is not None:

@@ -31,10 +31,13 @@ class Hypothesis(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What one sentence asks for: the longest output in tokens, without EOS, and ids with which it must begin."""
+    """What one sentence asks for: the longest output in tokens, without EOS, and what it must begin with and hold."""
 
     max_length: int
     prefix: Sequence[int] = ()
+    required: Sequence[Sequence[int]] = ()  # phrases that the output must hold (`decoding.constraints`)
+    forbidden: Int[Tensor, "S V"] | None = None  # the automaton of texts that it must not hold (`decoding.vetoes`)
+    no_repeat: int = 0  # no n-gram of this order may stand in the output twice; 0 is off
 
 
 def length_penalty(length: int | Tensor, alpha: float) -> float | Tensor:
@@ -72,6 +75,15 @@ class Continuations(NamedTuple):
 
     log_p: Float[Tensor, "N k"]
     ids: Int[Tensor, "N k"]
+
+
+class Chosen(NamedTuple):
+    """What the K beams of each sentence go on with."""
+
+    sources: Int[Tensor, "B K"]  # the beam that each comes from
+    ids: Int[Tensor, "B K"]
+    log_p: Float[Tensor, "B K"]  # of the id
+    totals: Float[Tensor, "B K"]  # of the output with it; -inf where a beam stays closed
 
 
 def log_probabilities(logits: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:

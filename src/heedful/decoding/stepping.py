@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.decoding.search import Continuations, Forcing, Hypothesis, Request, Step, length_penalty, log_probabilities
+from heedful.decoding.vetoes import Vetoes
 from heedful.models.interface import State
 from heedful.text.vocabulary import BOS, EOS
 
@@ -27,19 +28,24 @@ def follow(
     log_p = torch.zeros(len(requests), longest)
     live, rows = list(range(len(requests))), torch.arange(len(requests))
     tokens = torch.full((len(requests),), BOS, device=state.device)
+    vetoes = Vetoes.of(requests, 1, state.device)
     position = 0
     while live:
         logits, state = step(state, tokens)
-        chosen = choose(log_probabilities(logits), live, forcing.at(position, live))
+        log_following, forced = log_probabilities(logits), forcing.at(position, live)
+        if vetoes is not None:
+            log_following = vetoes.apply(log_following, forced)
+        chosen = choose(log_following, live, forced)
         tokens = chosen.ids[:, 0]
         ids[rows, position] = tokens.cpu()
         log_p[rows, position] = chosen.log_p[:, 0].cpu()
         stay = (tokens != EOS).nonzero()[:, 0]
         if len(stay) < len(live):
             rows = rows[stay.cpu()]
-            live = rows.tolist()
+            live, tokens = rows.tolist(), tokens[stay]
             if live:
-                state, tokens = state.reorder(stay), tokens[stay]
+                state = state.reorder(stay)
+        vetoes = vetoes and vetoes.after(stay, tokens)
         position += 1
     return [_hypothesis(*both, alpha) for both in zip(ids.tolist(), log_p.tolist(), strict=True)]
 

@@ -4,6 +4,7 @@ B sentences, S/T source/target length, D d_model, V vocabulary, K beams, N = B *
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -68,6 +69,11 @@ class Seq2Seq(nn.Module, ABC):
     def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
         """Unnormalised log-probabilities of the next token."""
         return nn.functional.linear(hidden, self.output_weight(), self.output_bias)
+
+    def logits_among(self, ids: Int[Tensor, " U"]) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N U"]]:
+        """`logits` of these ids only, in their order: the rest of the matrix is never multiplied."""
+        weight = self.output_weight()[ids]
+        return lambda hidden: nn.functional.linear(hidden, weight)
 
     def forward(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], tgt_in: Int[Tensor, "B T"]

@@ -82,7 +82,8 @@ def record(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, spl
 
 
 def _validations(recipe: Recipe, run: Run) -> Iterator[Result]:
-    decode = describe_search(recipe.search.model_copy(update={"beam": recipe.evaluation.dev_beam}))
+    beams = {"beam": recipe.evaluation.dev_beam, "temperature": None, "mbr_samples": None}
+    decode = describe_search(recipe.search.model_copy(update=beams))
     for event in run.read_log("validation"):
         measured = {name: event[name] for name in ("loss", "perplexity", *recipe.evaluation.metrics) if name in event}
         for metric, value in measured.items():

@@ -1,13 +1,18 @@
 """From a folder to a translator: the Python way in."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast, get_args
 
 from heedful.config import read_toml, resolve
+from heedful.decoding.ensemble import Ensemble, Mean
+from heedful.decoding.shortlist import load_shortlist
 from heedful.decoding.translator import Translator
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.models.bundle import is_bundle, load_bundle
 from heedful.models.device import DeviceName, choose_device
 from heedful.recipe.recipe import Recipe
+from heedful.text.tokenizer import Tokenizers
 
 
 def bundle_folder(path: Path) -> Path:
@@ -33,8 +38,32 @@ def load(path: str | Path, device: DeviceName = "auto") -> Translator:
 
     "auto" takes a GPU where there is one. It has `translate(lines)`, `score(sources, targets)` and `trace(source)`.
     """
-    bundle = load_bundle(bundle_folder(Path(path)))
-    return Translator(bundle.model.to(choose_device(device)), bundle.tokenizers, recipe_of(path).search)
+    folder = bundle_folder(Path(path))
+    bundle = load_bundle(folder)
+    shortlist = load_shortlist(folder, bundle.tokenizers)
+    return Translator(bundle.model.to(choose_device(device)), bundle.tokenizers, recipe_of(path).search, shortlist)
+
+
+def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -> Translator:
+    """A bundle and others that answer as one, with the search settings and the shortlist of the first.
+
+    `mean` is arithmetic (of probabilities; the default) or geometric (of log-probabilities). Raises ConfigError where a
+    bundle has other tokenisers than the first: its ids would mean something else.
+    """
+    if mean is not None and not others:
+        raise ConfigError("--ensemble-mean without --ensemble.", hint="Name the other models by --ensemble MODEL.")
+    if mean is not None and mean not in get_args(Mean):
+        raise ConfigError(f"The mean {mean} is unknown.", hint=f"It is one of: {', '.join(get_args(Mean))}.")
+    first, *rest = [load(one) for one in (path, *others)]
+    for name, other in zip(others, rest, strict=True):
+        for side, theirs, ours in zip(Tokenizers._fields, other.tokenizers, first.tokenizers, strict=True):
+            if theirs.fingerprint != ours.fingerprint:
+                hint = "The models of an ensemble must share their tokenizers: train them from one prepared corpus."
+                raise ConfigError(f"{name} has another {side} tokenizer than {path}.", hint=hint)
+    if not rest:
+        return first
+    model = Ensemble([first.model, *(other.model for other in rest)], cast(Mean, mean or "arithmetic"))
+    return Translator(model, first.tokenizers, first.search, first.shortlist)
 
 
 def recipe_of(path: str | Path) -> Recipe:

@@ -34,9 +34,12 @@ class Preflight(NamedTuple):
 
 
 def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPlan, folder: Path) -> Preflight:
-    """Look before training. Raises ConfigError for too little disk or too long sequences, HeedfulError for a loss
-    that is not finite.
+    """Look before training. Raises ConfigError for too little disk, too long sequences, or a shortlist before there
+    is one; HeedfulError for a loss that is not finite.
     """
+    if recipe.search.shortlist:
+        hint = "Train without it, then run `heedful shortlist RUN`."
+        raise ConfigError("`search.shortlist` needs a shortlist, which is made of a finished run.", hint=hint)
     parameters = count_parameters(model)
     kept = recipe.training.keep_last + 3  # best, last, the one being written
     disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle

@@ -19,7 +19,9 @@ from heedful.recipe.recipe import Recipe
 from heedful.records.run import is_run
 from heedful.records.signature import describe_settings
 
-SEARCH_KEYS = ("beam", "length_penalty", "max_extra", "temperature", "top_k", "top_p", "seed")
+BEAM_KEYS = ("beam", "length_penalty")
+SAMPLING_KEYS = ("temperature", "top_k", "top_p", "epsilon", "seed")
+MBR_KEYS = ("mbr_samples", "mbr_candidates", "mbr_utility")
 
 
 class TestSet(NamedTuple):
@@ -90,10 +92,9 @@ def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> E
 
 
 def describe_search(search: SearchConfig) -> str:
-    """How outputs were found, in one word for signatures; sampling keys only when sampling."""
-    settings = {key: getattr(search, key) for key in SEARCH_KEYS}
-    if search.temperature is None:
-        settings = {
-            key: value for key, value in settings.items() if key not in ("temperature", "top_k", "top_p", "seed")
-        }
-    return describe_settings(settings)
+    """How outputs were found, in one word for signatures; only the keys that had a part in it."""
+    draws = search.temperature is not None or search.mbr_samples is not None
+    keys = [*BEAM_KEYS, "max_extra", *(SAMPLING_KEYS if draws else ())]
+    keys += MBR_KEYS if search.mbr_samples is not None else ()
+    keys += [key for key in ("no_repeat_ngram", "shortlist") if getattr(search, key)]
+    return describe_settings({key: getattr(search, key) for key in keys})

@@ -167,7 +167,9 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Seq2Seq], Valida
     """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
     items = _dev_sample(recipe)
-    search = recipe.search.model_copy(update={"beam": recipe.evaluation.dev_beam, "temperature": None})
+    search = recipe.search.model_copy(
+        update={"beam": recipe.evaluation.dev_beam, "temperature": None, "mbr_samples": None}
+    )
 
     def validate(model: Seq2Seq) -> Validation:
         batches = (load_batch(prepared.dev, numbers).to(device_of(model)) for numbers in plan.epoch(0))

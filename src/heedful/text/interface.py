@@ -41,6 +41,10 @@ class Tokenizer(ABC):
         """What one id stands for, as a reader wants to see it."""
         return self.symbol(index)
 
+    def units(self, piece: str) -> Sequence[str]:
+        """The parts of a piece that other pieces can share: the characters of a subword, else the piece itself."""
+        return piece if self.config.kind in ("sentencepiece", "pieces") else [piece]
+
     @abstractmethod
     def __len__(self) -> int:
         """V, the number of ids."""

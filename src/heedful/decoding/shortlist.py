@@ -1,0 +1,145 @@
+"""A lexical shortlist: the few target ids that a sentence may need, so that the output layer multiplies no others.
+
+Knows ids, no model and no text. B sentences, V vocabulary, U ids that some sentence of a batch may emit.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, final
+
+import tomlkit
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from heedful.config import read_toml
+from heedful.decoding.search import Hypothesis, Request, Step
+from heedful.errors import HeedfulError
+from heedful.models.interface import State
+from heedful.models.weights import read_tensors, write_tensors
+from heedful.text.files import write_text
+from heedful.text.tokenizer import Tokenizers
+from heedful.text.vocabulary import PAD, SPECIALS
+
+FORMAT = 1
+TABLE, FACTS = "shortlist.safetensors", "shortlist.toml"
+
+
+class Shortlist(NamedTuple):
+    """Which target ids each source id calls for, and those that are always there."""
+
+    likely: Int[Tensor, "V_source k"]  # the k most likely targets of each source id, best first; -1 where fewer
+    always: Int[Tensor, " m"]  # the special ids and the most frequent ones, ascending
+    target_size: int
+
+    def candidates(self, source: int) -> list[int]:
+        """The targets of one source id, best first, without those that are always there."""
+        fixed = set(self.always.tolist())
+        return [target for target in self.likely[source].tolist() if target >= 0 and target not in fixed]
+
+    def allowed(self, source: Sequence[int]) -> Bool[Tensor, " V"]:
+        """Which target ids a source may need."""
+        allowed = torch.zeros(self.target_size, dtype=torch.bool)
+        allowed[self.always] = True
+        allowed[self.likely[list(source)].flatten().clamp(min=PAD)] = True  # -1 becomes a special id
+        return allowed
+
+    def narrow(self, sources: Sequence[Sequence[int]], requests: Sequence[Request]) -> "Narrow":
+        """What each of these sentences may emit: its own candidates, and whatever it is asked for.
+
+        [L'Hostis 2016; Jean 2015, 3.3] It does not depend on the other sentences of the batch.
+        """
+        allowed = torch.stack([self.allowed(source) for source in sources])
+        for row, request in enumerate(requests):
+            allowed[row, [*request.prefix, *(token for phrase in request.required for token in phrase)]] = True
+        ids = allowed.any(dim=0).nonzero()[:, 0]
+        return Narrow(ids, allowed[:, ids])
+
+
+class Narrow(NamedTuple):
+    """A vocabulary of U ids for one batch. The special ids keep their numbers, so search need not know of it."""
+
+    ids: Int[Tensor, " U"]  # ascending; the first are the special ids
+    allowed: Bool[Tensor, "B U"]
+
+    def asked(self, requests: Sequence[Request]) -> list[Request]:
+        """The requests, in numbers of this vocabulary."""
+        place = {token: number for number, token in enumerate(self.ids.tolist())}
+        return [
+            request._replace(
+                prefix=[place[token] for token in request.prefix],
+                required=[[place[token] for token in phrase] for phrase in request.required],
+                forbidden=None if request.forbidden is None else request.forbidden[:, self.ids],
+            )
+            for request in requests
+        ]
+
+    def found(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses, in ids of the whole vocabulary."""
+        ids = self.ids.tolist()
+        return [one._replace(ids=[ids[number] for number in one.ids]) for one in hypotheses]
+
+    def start(self, state: State, beams: int) -> "NarrowState":
+        """The state of a model, together with what each of its sentences may emit."""
+        return NarrowState(state, self.allowed.to(state.device), beams)
+
+    def step(
+        self, model_step: Callable[[State, Tensor], tuple[Tensor, State]], logits: Callable[[Tensor], Tensor]
+    ) -> Step:
+        """A step over this vocabulary, from a model's step and its output layer over `ids`."""
+
+        def step(state: State, tokens: Tensor) -> tuple[Tensor, State]:
+            assert isinstance(state, NarrowState)
+            hidden, after = model_step(state.inner, self.ids.to(tokens.device)[tokens])
+            mask = state.allowed.repeat_interleave(state.beams, dim=0)
+            return logits(hidden).masked_fill(~mask, float("-inf")), state.after(after)
+
+        return step
+
+
+@final
+class NarrowState(State):
+    """A model's state, and the ids that each sentence may emit."""
+
+    def __init__(self, inner: State, allowed: Bool[Tensor, "B U"], beams: int) -> None:
+        self.inner, self.allowed, self.beams = inner, allowed, beams
+
+    @property
+    def device(self) -> torch.device:
+        return self.inner.device
+
+    def after(self, inner: State) -> "NarrowState":
+        """The same sentences after a step."""
+        return NarrowState(inner, self.allowed, self.beams)
+
+    def reorder(self, rows: Int[Tensor, " N"]) -> "NarrowState":
+        sentences = rows.view(-1, self.beams)[:, 0] // self.beams
+        return NarrowState(self.inner.reorder(rows), self.allowed[sentences], self.beams)
+
+
+def shortlist_of(likely: Int[Tensor, "V_source k"], frequent: Sequence[int], target_size: int) -> Shortlist:
+    """A shortlist of a table of likely targets and of ids that are always candidates."""
+    always = sorted({*range(len(SPECIALS)), *frequent})
+    return Shortlist(likely, torch.tensor(always), target_size)
+
+
+def save_shortlist(folder: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> None:
+    """Write `shortlist.safetensors` and `shortlist.toml` into a bundle; the facts are written last."""
+    write_tensors(folder / TABLE, {"likely": shortlist.likely.int(), "always": shortlist.always.int()})
+    write_text(folder / FACTS, tomlkit.dumps(_facts(tokenizers)))
+
+
+def load_shortlist(folder: Path, tokenizers: Tokenizers) -> Shortlist | None:
+    """Read the shortlist of a bundle; None where it has none. Raises HeedfulError for one of other tokenisers."""
+    if not (folder / FACTS).is_file():
+        return None
+    if read_toml(folder / FACTS).values != _facts(tokenizers):
+        hint = "Make it again: heedful shortlist RUN."
+        raise HeedfulError(f"{folder / FACTS} is of other tokenizers, or of another version.", hint=hint)
+    tensors = read_tensors(folder / TABLE)
+    return Shortlist(tensors["likely"].long(), tensors["always"].long(), len(tokenizers.target))
+
+
+def _facts(tokenizers: Tokenizers) -> dict[str, object]:
+    prints = {"source": tokenizers.source.fingerprint, "target": tokenizers.target.fingerprint}
+    return {"format": FORMAT, "tokenizers": prints}
