@@ -80,9 +80,16 @@ def decoding_aims(details: Mapping[str, Any]) -> list[Aim]:
         speeds = {name: [one["sentences_per_second"] for one in those] for name, those in rounds.items()}
         for own, peer, bound in (
             ("Heedful, float32", "fairseq", 1.5),
-            ("Heedful, float32", "Hugging Face generate", 3.0),
+            ("Heedful, float32, its own batches", "fairseq", 1.5),
+            ("Heedful, float32, its own batches", "Hugging Face generate", 3.0),
             ("Heedful with ctranslate2", "CTranslate2's own script", 1.0),
+            ("Heedful with ctranslate2, shortlist", "CTranslate2's own script", 1.3),
         ):
             if own in speeds and peer in speeds:
                 found.append(Aim(f"{search}: {own} / {peer}", ratios(speeds[own], speeds[peer]), bound))
+        bleu = details["bleu"][search]
+        for whole in ("Heedful, float32, its own batches", "Heedful with ctranslate2"):
+            if f"{whole}, shortlist" in bleu:
+                lost = spread([bleu[whole] - bleu[f"{whole}, shortlist"]])
+                found.append(Aim(f"{search}: BLEU that a shortlist costs, {whole}", lost, 0.2, at_least=False))
     return found

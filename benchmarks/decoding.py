@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import sacrebleu
 from environments import python_of
-from measure import CACHE, HERE, SYSTEMS, ChildFailed, alternate, child, data_folder, pin, ratios, say, spread
+from measure import CACHE, HERE, SYSTEMS, alternate, call, child, data_folder, pin, ratios, say, short_reason, spread
 from rows import Row, text_table
 
 from heedful.config import read_toml
@@ -52,6 +52,7 @@ SYSTEMS_OF_DECODING = {
     "Heedful, int8, its own batches": System("", "heedful_decode.py", "", 0, {"precision": "int8"}),
     "Heedful with onnx": System("main", "heedful_decode.py", "onnx", batch=0),
     "Heedful with ctranslate2": System("main", "heedful_decode.py", "ctranslate2", batch=0),
+    "Heedful with ctranslate2, shortlist": System("main", "heedful_decode.py", "ctranslate2", 0, {"shortlist": True}),
     "CTranslate2's own script": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "float32"}),
     "CTranslate2's own script, int8": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "int8"}),
     "Hugging Face generate": System("main", "huggingface_decode.py", "huggingface"),
@@ -75,7 +76,7 @@ def main() -> None:
     print(text_table(part["rows"]))
     for search, reasons in part["details"]["dropped"].items():
         for name, reason in reasons.items():
-            print(f"{name}, {search}: dropped: {reason.splitlines()[-1]}")
+            print(f"{name}, {search}: dropped: {short_reason(reason)}")
 
 
 def trained_model(data: str, threads: int) -> Path:
@@ -107,14 +108,6 @@ def with_shortlist(model: Path) -> None:
         call([*HEEDFUL, "shortlist", str(model.parent)])
 
 
-def call(command: Sequence[str]) -> None:
-    """Run a program that only has to succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = f"{done.stdout}{done.stderr}".strip()[-1000:]
-        raise ChildFailed(f"{' '.join(command[2:5])} ended with {done.returncode}:\n{said}")
-
-
 def run(
     model: Path,
     data: str,
@@ -133,7 +126,7 @@ def run_on(
 ) -> dict[str, Any]:
     """The same for any sentences."""
     rows: list[Row] = []
-    details: dict[str, Any] = {"searches": {}, "dropped": {}}
+    details: dict[str, Any] = {"searches": {}, "bleu": {}, "dropped": {}}
     with tempfile.TemporaryDirectory() as scratch:
         lines = Path(scratch) / "lines"
         lines.write_text("".join(f"{line}\n" for line in sources), "utf-8")
@@ -160,7 +153,9 @@ def run_on(
                 return {**found, "texts": texts.read_text("utf-8").splitlines()}
 
             found, dropped = alternate(systems, rounds, measure)
-            rows += rows_of(search, found, references)
+            bleu = {name: bleu_of(those[0]["texts"], references) for name, those in found.items()}
+            rows += rows_of(search, found, bleu)
+            details["bleu"][search] = bleu
             details["searches"][search] = {
                 name: [{key: value for key, value in one.items() if key != "texts"} for one in those]
                 for name, those in found.items()
@@ -176,18 +171,23 @@ def _options(system: System, model: Path) -> dict[str, Any]:
     return dict(system.options)
 
 
-def rows_of(search: str, found: Mapping[str, list[dict[str, Any]]], references: Sequence[str]) -> list[Row]:
+def bleu_of(texts: Sequence[str], references: Sequence[str]) -> float:
+    """sacreBLEU of detokenised text."""
+    return sacrebleu.corpus_bleu(list(texts), [list(references)]).score
+
+
+def rows_of(search: str, found: Mapping[str, list[dict[str, Any]]], bleu: Mapping[str, float]) -> list[Row]:
     """Speed, agreement, BLEU and latency of every system; ratios are the reference's speed to theirs."""
     if REFERENCE not in found:
         return []
     speeds = {name: [one["sentences_per_second"] for one in those] for name, those in found.items()}
     texts = {name: those[0]["texts"] for name, those in found.items()}
-    group = f"Decoding, {search}, {len(references):,} sentences (sentences/s; ratio: {REFERENCE} / system)"
+    count = len(texts[REFERENCE])
+    group = f"Decoding, {search}, {count:,} sentences (sentences/s; ratio: {REFERENCE} / system)"
     rows = []
     for name, those in found.items():
-        equal = sum(a == b for a, b in zip(texts[name], texts[REFERENCE], strict=True)) / len(references)
-        bleu = sacrebleu.corpus_bleu(texts[name], [list(references)]).score
-        note = f"BLEU {bleu:.2f}; {equal:.1%} same texts"
+        equal = sum(a == b for a, b in zip(texts[name], texts[REFERENCE], strict=True)) / count
+        note = f"BLEU {bleu[name]:.2f}; {equal:.1%} same texts"
         if latencies := those[0]["latencies_ms"]:
             cut = statistics.quantiles(latencies, n=20, method="inclusive")
             note += f"; one by one p50 {statistics.median(latencies):.1f}, p95 {cut[-1]:.1f} ms"

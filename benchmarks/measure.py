@@ -47,16 +47,40 @@ def pin(threads: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-def child(command: Sequence[str], threads: int, extra: Mapping[str, str] | None = None) -> dict[str, Any]:
+def child(command: Sequence[str], threads: int) -> dict[str, Any]:
     """Run a program that prints JSON on its last line, and return that. Raises ChildFailed."""
     counts = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-    found = subprocess.run(
-        list(command), capture_output=True, text=True, check=False, env={**os.environ, **counts, **(extra or {})}
-    )
-    if found.returncode != 0 or not found.stdout.strip():
-        said = "\n".join((found.stdout + found.stderr).strip().splitlines()[-12:])
-        raise ChildFailed(f"{' '.join(map(str, command[:3]))} ended with {found.returncode}:\n{said}")
-    return json.loads(found.stdout.strip().splitlines()[-1])
+    lines = call(command, counts).strip().splitlines()
+    if not lines:
+        raise ChildFailed(f"{_named(command)} said nothing.")
+    return json.loads(lines[-1])
+
+
+def call(command: Sequence[str], changes: Mapping[str, str] | None = None) -> str:
+    """Run a program, with some environment variables changed, and return what it printed. Raises ChildFailed."""
+    environment = {**os.environ, **(changes or {})}
+    done = subprocess.run(list(command), capture_output=True, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip()[-2000:]
+        raise ChildFailed(f"{_named(command)} ended with {done.returncode}:\n{_without_places(said)}")
+    return done.stdout
+
+
+def short_reason(failure: str) -> str:
+    """The line of a failure that says most: the last that speaks of an error, else the last of all."""
+    lines = failure.strip().splitlines()
+    return next((line.strip() for line in reversed(lines) if "rror" in line and "Traceback" not in line), lines[-1])
+
+
+def _named(command: Sequence[str]) -> str:
+    return " ".join(Path(word).name for word in command[1:4] if not word.startswith("{"))
+
+
+def _without_places(text: str) -> str:
+    """Without the folders of this machine, for results that are kept."""
+    for place, word in ((ROOT, "."), (sys.prefix, "PYTHON"), (Path(sys.base_prefix), "PYTHON"), (Path.home(), "~")):
+        text = text.replace(str(place), word)
+    return text
 
 
 def say(text: str) -> None:

@@ -4,4 +4,4 @@ import sys
 
 from tests.house.source import ROOT
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "benchmarks" / "systems")]

@@ -1,13 +1,15 @@
 """Finished parts are kept, what is left is known, and tables say what the rows hold."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from aims import aims_of
-from measure import ChildFailed, Spread, alternate, child, ratios, spread
+from measure import ChildFailed, Spread, alternate, child, ratios, short_reason, spread
 from results import Results, between_marks
 from rows import Row, markdown_table, text_table
+from tests.house.source import ROOT
 
 ROW = Row("speed (tokens/s)", "ours", Spread(900, 1000, 1234.5), Spread(1, 1.5, 2), "a note")
 
@@ -68,6 +70,34 @@ def test_systems_take_turns_and_a_failing_one_is_named() -> None:
 def test_what_a_failing_child_said_is_shown() -> None:
     with pytest.raises(ChildFailed, match="no such system"):
         child(["sh", "-c", "echo no such system >&2; exit 3"], threads=1)
+
+
+def test_failures_name_no_place_of_this_machine() -> None:
+    program = "import pathlib, sys; sys.exit(f'ValueError: {pathlib.Path.home()} is full')"
+    with pytest.raises(ChildFailed) as failure:
+        child([sys.executable, "-c", program], threads=1)
+    assert str(Path.home()) not in str(failure.value)
+    assert short_reason(str(failure.value)) == "ValueError: ~ is full"
+
+
+def test_readme_has_its_marks() -> None:
+    assert "new" in between_marks((ROOT / "README.md").read_text("utf-8"), "benchmarks", "new")
+
+
+def test_decoding_aims_by_hand() -> None:
+    def rounds(speed: float) -> list[dict]:
+        return [{"sentences_per_second": speed}]
+
+    speeds = {"Heedful, float32": 150.0, "fairseq": 100.0, "Heedful, float32, its own batches": 140.0}
+    bleu = {"Heedful, float32, its own batches": 30.0, "Heedful, float32, its own batches, shortlist": 29.5}
+    details = {
+        "searches": {"greedy": {name: rounds(speed) for name, speed in speeds.items()}},
+        "bleu": {"greedy": bleu},
+    }
+    same, own, lost = aims_of({"decoding": {"details": details}})
+    assert (same.figure.median, same.note) == (1.5, "aim: at least 1.5; met")
+    assert (own.figure.median, own.note) == (1.4, "aim: at least 1.5; missed")
+    assert (lost.figure.median, lost.note) == (0.5, "aim: at most 0.2; missed")
 
 
 def test_aims_by_hand() -> None:
