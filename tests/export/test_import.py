@@ -13,6 +13,7 @@ from transformers import AutoModelForSeq2SeqLM, MarianConfig, MarianMTModel, Mar
 
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.export.marian import import_checkpoint, import_marian, random_sentences
+from heedful.export.targets import export_bundle
 from heedful.models.bundle import load_bundle
 from heedful.recipe.load import load
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
@@ -266,3 +267,8 @@ class TestRefused:
             import_checkpoint(checkpoint, tmp_path / "bundle", LINES[:20])
         assert [path.name for path in tmp_path.iterdir()] == ["bundle.failed"]
         assert json.loads((tmp_path / "bundle.failed" / "parity.json").read_text())["failures"]
+
+    def test_it_does_not_go_back(self, checkpoint: Path, tmp_path: Path) -> None:
+        bundle = import_marian(checkpoint)
+        with pytest.raises(ConfigError, match=r"a source tokenizer that was imported with its model .*; a target token"):
+            export_bundle(bundle, tmp_path / "out", "huggingface", "float32", LINES[:3])

@@ -59,7 +59,8 @@ print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 
 Heedful searches with beam {beam} and length penalty {alpha}. It divides by ((5 + length) / 6)^alpha, where `generate`
 divides by length^alpha, and a finished output takes its beam with it, so that beam search may find other outputs here.
-With `num_beams=1` they are the same. `generate` has one `max_length`; Heedful stops at the source's length + {extra}.
+With `num_beams=1` they are the same; with no length penalty on either side they seldom differ. `generate` has one
+`max_length`; Heedful stops at the source's length + {extra}.
 """
 
 Json = dict[str, Any]
