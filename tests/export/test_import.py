@@ -270,5 +270,5 @@ class TestRefused:
 
     def test_it_does_not_go_back(self, checkpoint: Path, tmp_path: Path) -> None:
         bundle = import_marian(checkpoint)
-        with pytest.raises(ConfigError, match=r"a source tokenizer that was imported with its model .*; a target token"):
+        with pytest.raises(ConfigError, match=r"a source tokenizer that was imported with its model .*; a target"):
             export_bundle(bundle, tmp_path / "out", "huggingface", "float32", LINES[:3])
