@@ -174,6 +174,7 @@ class TestVerbs:
         for verb in (
             ("score", str(bundle), str(tmp_path / "in.txt"), str(tmp_path / "out.txt")),
             ("inspect", str(bundle), LINES[0]),
+            ("align", str(bundle), str(tmp_path / "in.txt"), str(tmp_path / "out.txt")),
             ("evaluate", str(bundle), "--source", str(tmp_path / "in.txt"), "--reference", str(tmp_path / "out.txt")),
         ):
             outcome = heedful(*verb)

@@ -84,9 +84,8 @@ def _read_gold(path: Path, first: int, n_pairs: int) -> "list[Gold]":
 
 def _examples(translator: "Translator", pairs: Any, pieces: bool) -> "Iterator[tuple[Trace, Units]]":
     from heedful.inspection.alignment import as_pieces, as_words, units_of
-    from heedful.text.tokenizer import SentencePieceTokenizer
 
-    subwords = [isinstance(side, SentencePieceTokenizer) for side in translator.tokenizers]
+    subwords = [side.config.kind in ("sentencepiece", "pieces") for side in translator.tokenizers]
     cuts = [as_words if merge and not pieces else as_pieces for merge in subwords]
     for pair in pairs:
         trace = translator.trace(pair.source, pair.target)

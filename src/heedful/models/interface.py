@@ -73,7 +73,8 @@ class Seq2Seq(nn.Module, ABC):
     def logits_among(self, ids: Int[Tensor, " U"]) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N U"]]:
         """`logits` of these ids only, in their order: the rest of the matrix is never multiplied."""
         weight = self.output_weight()[ids]
-        return lambda hidden: nn.functional.linear(hidden, weight)
+        bias = None if self.output_bias is None else self.output_bias[ids]
+        return lambda hidden: nn.functional.linear(hidden, weight, bias)
 
     def forward(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], tgt_in: Int[Tensor, "B T"]
