@@ -155,3 +155,20 @@ class TestOwnFiles:
         )
         assert outcome.code == 1
         assert "mine.txt is empty" in outcome.err
+
+
+class TestEnsemble:
+    def test_of_itself_is_itself_and_is_not_kept(self, run: Path, heedful: Callable) -> None:
+        alone = json.loads(heedful("evaluate", str(run), "--split", "dev", "--json").out)
+        kept = (run / "results.csv").read_bytes()
+        outcome = heedful("evaluate", str(run), "--split", "dev", "--ensemble", str(run / "model"), "--json")
+        assert outcome.code == 0, outcome.err
+        together = json.loads(outcome.out)
+        assert together["scores"] == alone["scores"]
+        assert (alone["run"], together["run"]) == (str(run), None)
+        assert (run / "results.csv").read_bytes() == kept
+
+    def test_mean_alone(self, run: Path, heedful: Callable) -> None:
+        outcome = heedful("evaluate", str(run), "--ensemble-mean", "geometric")
+        assert outcome.code == 2
+        assert "--ensemble-mean without --ensemble." in outcome.err

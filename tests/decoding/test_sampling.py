@@ -94,6 +94,21 @@ class TestTruncated:
         assert (truncated(scores, 2, 0.55) > 0).tolist() == [[True, False, False, False]]
         assert (truncated(scores, None, 0.55) > 0).tolist() == [[True, True, False, False]]
 
+    @given(scores=rows, epsilon=st.floats(0.01, 0.9))
+    @settings(deadline=None)
+    def test_those_of_at_least_epsilon(self, scores: torch.Tensor, epsilon: float) -> None:
+        """And always the most probable one."""
+        plain = scores[0].softmax(-1)
+        kept = (plain >= epsilon) | (torch.arange(len(plain)) == plain.argmax())
+        torch.testing.assert_close(truncated(scores, None, None, epsilon)[0], plain * kept / (plain * kept).sum())
+
+    def test_all_cuts_by_hand(self) -> None:
+        """.4 .3 .2 .1: epsilon .15 leaves three, k two of them, and p .55 of these two the first."""
+        scores = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()
+        assert (truncated(scores, None, None, 0.15) > 0).tolist() == [[True, True, True, False]]
+        assert (truncated(scores, 2, None, 0.15) > 0).tolist() == [[True, True, False, False]]
+        assert (truncated(scores, 2, 0.55, 0.15) > 0).tolist() == [[True, False, False, False]]
+
     def test_no_cut(self) -> None:
         scores = torch.randn(3, 6, generator=torch.Generator().manual_seed(0))
         torch.testing.assert_close(truncated(scores, None, None), scores.softmax(-1))

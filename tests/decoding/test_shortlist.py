@@ -1,15 +1,17 @@
 """With a shortlist a sentence emits its own candidates only, whatever stands beside it; one of everything is none."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
 from tests.decoding.letters import TOKENIZERS, translator
 
 from heedful.data.batch import collate
+from heedful.decoding.ensemble import Ensemble
 from heedful.decoding.rules import Rules
 from heedful.decoding.search import Request
-from heedful.decoding.shortlist import Shortlist, load_shortlist, save_shortlist, shortlist_of
+from heedful.decoding.shortlist import Shortlist, load_shortlist, save_shortlist, shortlist_of, vocabulary_map
 from heedful.decoding.translator import Translator
 from heedful.errors import HeedfulError
 from heedful.text.config import SideConfig, TokenizerConfig
@@ -116,6 +118,33 @@ def test_candidates_by_hand() -> None:
 def test_there_must_be_one() -> None:
     with pytest.raises(HeedfulError, match=r"this model has none\.\nhint: Make one: heedful shortlist RUN"):
         translator({"shortlist": True}).translate(["a"])
+
+
+def test_together_with_an_ensemble_prefixes_and_phrases() -> None:
+    """All at once; and an ensemble of the same model twice is that model here too."""
+    alone = narrowed(NEXT, {"beam": 4, "max_extra": 6})
+    twice = Translator(Ensemble([alone.model, alone.model]), alone.tokenizers, alone.search, NEXT)
+    asked = {"prefixes": ["e", "", "c"], "rules": [Rules(["f ."], ["b"]), Rules([], ["c"]), Rules(["d d"], ["e"])]}
+    lines = ["a b", "a b c", "b"]
+    for left, right in zip(alone.translate(lines, **asked), twice.translate(lines, **asked), strict=True):
+        assert left.text == right.text
+        assert left.score == pytest.approx(right.score, abs=1e-5)
+
+
+class TestVocabularyMap:
+    SHORTLIST = shortlist_of(torch.tensor([[-1, -1]] * 4 + [[7, 5], [7, -1]]), [7], 9)
+    SYMBOLS: ClassVar = ["<pad>", "<unk>", "<s>", "</s>", *"abcde"]
+
+    def test_lines(self) -> None:
+        assert vocabulary_map(self.SHORTLIST, self.SYMBOLS[:6], self.SYMBOLS) == [
+            "\t<pad> <unk> <s> </s> d",
+            "a\tb",
+        ]
+
+    @pytest.mark.parametrize("symbol", ["", " ", "a b", "a\tb", "a\n"])
+    def test_symbols_that_do_not_fit(self, symbol: str) -> None:
+        with pytest.raises(ValueError, match="A vocabulary map cannot hold the symbol"):
+            vocabulary_map(self.SHORTLIST, [*self.SYMBOLS[:5], symbol], self.SYMBOLS)
 
 
 class TestFiles:

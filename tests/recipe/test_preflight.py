@@ -58,6 +58,13 @@ def test_too_little_room(ready: tuple[Recipe, Prepared, Path], monkeypatch: pyte
     shutil.rmtree(folder / "run")
 
 
+def test_a_shortlist_is_made_of_a_finished_run(ready: tuple[Recipe, Prepared, Path]) -> None:
+    recipe, prepared, folder = ready
+    asked = recipe.model_copy(update={"search": recipe.search.model_copy(update={"shortlist": True})})
+    with pytest.raises(ConfigError, match=r"`search\.shortlist` needs a shortlist, which is made of a finished run"):
+        preflight(asked, prepared, new_model(asked, prepared), plan_of(asked, prepared), folder)
+
+
 def test_learned_positions(ready: tuple[Recipe, Prepared, Path]) -> None:
     """The longest pair has 16 symbols and its end; it counts, in whichever batch it is."""
     assert look(ready, positions="learned", max_positions=17).parameters

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from heedful.data.config import DataConfig
+from heedful.decoding.config import SearchConfig
 from heedful.errors import HeedfulError
-from heedful.recipe.score import final_split
+from heedful.recipe.score import describe_search, final_split
 
 
 def own_files(folder: Path, **splits: str) -> DataConfig:
@@ -35,3 +36,21 @@ def test_an_own_test_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
     data = own_files(tmp_path, train="a\tb\n", dev="a\tb\n")
     with pytest.raises(HeedfulError):
         final_split(data.model_copy(update={"test": (str(tmp_path / "gone.tsv"),)}))
+
+
+BEAM = "beam=5,length_penalty=0.6,max_extra=50"
+
+
+@pytest.mark.parametrize(
+    ("changes", "described"),
+    [
+        ({}, BEAM),
+        ({"seed": 7, "top_k": 3, "mbr_utility": "bleu"}, BEAM),  # no part in a beam search
+        ({"temperature": 0.5, "epsilon": 0.02}, f"beam=5,epsilon=0.02,{BEAM[7:]},seed=1,temperature=0.5"),
+        ({"mbr_samples": 8}, f"{BEAM},mbr_candidates=samples,mbr_samples=8,mbr_utility=chrf,seed=1"),
+        ({"shortlist": True}, f"{BEAM},shortlist=True"),
+        ({"no_repeat_ngram": 3}, f"{BEAM},no_repeat_ngram=3"),
+    ],
+)
+def test_how_outputs_were_found(changes: dict[str, object], described: str) -> None:
+    assert describe_search(SearchConfig.model_validate(changes)) == described

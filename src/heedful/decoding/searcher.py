@@ -129,7 +129,8 @@ class _Task(NamedTuple):
     def step(self) -> Step:
         """What search calls."""
         if self.narrow is not None:
-            return self.narrow.step(self.model.step, self.model.logits_among(self.narrow.ids.to(device_of(self.model))))
+            there = self.narrow._replace(ids=self.narrow.ids.to(device_of(self.model)))
+            return there.step(self.model.step, self.model.logits_among(there.ids))
 
         def step(state: State, tokens: Tensor) -> tuple[Tensor, State]:
             hidden, after = self.model.step(state, tokens)

@@ -86,11 +86,13 @@ class Narrow(NamedTuple):
     def step(
         self, model_step: Callable[[State, Tensor], tuple[Tensor, State]], logits: Callable[[Tensor], Tensor]
     ) -> Step:
-        """A step over this vocabulary, from a model's step and its output layer over `ids`."""
+        """A step over this vocabulary, from a model's step and its output layer over `ids`; all on one device."""
+
+        ids = self.ids
 
         def step(state: State, tokens: Tensor) -> tuple[Tensor, State]:
             assert isinstance(state, NarrowState)
-            hidden, after = model_step(state.inner, self.ids.to(tokens.device)[tokens])
+            hidden, after = model_step(state.inner, ids[tokens])
             mask = state.allowed.repeat_interleave(state.beams, dim=0)
             return logits(hidden).masked_fill(~mask, float("-inf")), state.after(after)
 
@@ -113,14 +115,32 @@ class NarrowState(State):
         return NarrowState(inner, self.allowed, self.beams)
 
     def reorder(self, rows: Int[Tensor, " N"]) -> "NarrowState":
-        sentences = rows.view(-1, self.beams)[:, 0] // self.beams
-        return NarrowState(self.inner.reorder(rows), self.allowed[sentences], self.beams)
+        inner, sentences = self.inner.reorder(rows), rows.view(-1, self.beams)[:, 0] // self.beams
+        if len(sentences) == len(self.allowed):  # beams moved within their sentences only
+            return self.after(inner)
+        return NarrowState(inner, self.allowed[sentences], self.beams)
 
 
 def shortlist_of(likely: Int[Tensor, "V_source k"], frequent: Sequence[int], target_size: int) -> Shortlist:
     """A shortlist of a table of likely targets and of ids that are always candidates."""
     always = sorted({*range(len(SPECIALS)), *frequent})
     return Shortlist(likely, torch.tensor(always), target_size)
+
+
+def vocabulary_map(shortlist: Shortlist, source: Sequence[str], target: Sequence[str]) -> list[str]:
+    """The table in CTranslate2's format: a source symbol, a tab, and its targets between blanks.
+
+    `source` and `target` are the symbols of all ids, in their order; the line of the empty symbol holds what is always
+    a candidate. Raises ValueError for a symbol with a blank, a tab or a line break, which the format cannot hold.
+    """
+    for symbol in (*source, *target):
+        if not symbol or set(symbol) & set(" \t\n\r"):
+            raise ValueError(f"A vocabulary map cannot hold the symbol {symbol!r}.")
+    lines = ["\t" + " ".join(target[index] for index in shortlist.always.tolist())]
+    for index, symbol in enumerate(source):
+        candidates = shortlist.candidates(index)
+        lines += [f"{symbol}\t{' '.join(target[candidate] for candidate in candidates)}"] if candidates else []
+    return lines
 
 
 def save_shortlist(folder: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> None:

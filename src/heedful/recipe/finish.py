@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from heedful.config import to_tree
 from heedful.data.catalogue import load_split
+from heedful.decoding.shortlist import load_shortlist, save_shortlist
 from heedful.decoding.translator import Translator
 from heedful.evaluation.evaluate import Evaluation, Occasion, result_rows
 from heedful.evaluation.score import Score
@@ -50,7 +51,10 @@ def finish(
     """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
+    shortlist = load_shortlist(run.bundle, tokenizers)  # of an earlier bundle, made from the same corpus
     save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe)), model_card(recipe, model, chosen))
+    if shortlist is not None:
+        save_shortlist(run.bundle, shortlist, tokenizers)
     split = final_split(recipe.data)
     report("evaluating", {"split": split})
     evaluation = score_test_set(Translator(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe)
