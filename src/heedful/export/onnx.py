@@ -83,17 +83,28 @@ def _facts(bundle: Bundle, config: ModelConfig) -> dict[str, str]:
 
 
 def _quantise(path: Path) -> None:
-    """Put a graph with int8 weights, which it holds itself, in the place of one with float32 ones."""
+    """Put a graph with int8 weights, which it holds itself, in the place of one with float32 ones.
+
+    A matrix that is both looked up and multiplied with is made two first: onnxruntime up to 1.28 turns it for the
+    product, and then looks up columns for rows.
+    """
+    import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    quantised = path.with_name(f".{path.name}.int8")
+    model = onnx.load(path)
+    looked_up = {node.input[0] for node in model.graph.node if node.op_type == "Gather"}
+    matrices = {tensor.name: tensor for tensor in model.graph.initializer if tensor.name in looked_up}
+    for node in model.graph.node:
+        if node.op_type == "Gemm" and node.input[1] in matrices:
+            copy = model.graph.initializer.add()
+            copy.CopyFrom(matrices[node.input[1]])
+            node.input[1] = copy.name = f"{node.name}.weight"
     # Unsigned: on processors without VNNI the products of unsigned inputs with signed weights overflow 16 bits.
     unsigned = QuantType.QUInt8
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.ERROR)  # it advises a step that folds constants and infers shapes: there are none to fold
     try:
-        quantize_dynamic(path, quantised, per_channel=True, weight_type=unsigned)
+        quantize_dynamic(model, path, per_channel=True, weight_type=unsigned)
     finally:
         root.setLevel(level)
-    quantised.replace(path)
