@@ -11,6 +11,7 @@ from heedful.attention import (
     Score,
     TopK,
     attend,
+    banded_attention,
     blocks_win,
     restricted_attention,
     scaled_dot,
@@ -48,7 +49,7 @@ def test_equals_the_masked_table_forward_and_backward(length: int, radius: int, 
     for banded in (True, False):
         parts = inputs(length)
         context = (
-            restricted_attention(*parts, radius, mask=mask).context
+            banded_attention(*parts, radius, mask=mask).context
             if banded
             else masked(parts, radius, mask, score=scaled_dot)
         )
@@ -63,7 +64,7 @@ def test_the_other_slots_work_block_by_block(slots: dict) -> None:
     score: Score = Additive(E, E, 3).double() if "score" in slots else scaled_dot
     normalise = slots.get("normalise", softmax)
     parts, mask = inputs(40), padding(40)
-    ours = restricted_attention(*parts, 3, mask=mask, score=score, normalise=normalise).context
+    ours = banded_attention(*parts, 3, mask=mask, score=score, normalise=normalise).context
     torch.testing.assert_close(ours, masked(parts, 3, mask, score=score, normalise=normalise))
 
 
@@ -71,12 +72,22 @@ def test_a_window_over_everything_is_full_attention() -> None:
     parts = inputs(9)
     full = attend(*parts, score=scaled_dot).context
     for radius in (8, 9, 100):
-        torch.testing.assert_close(restricted_attention(*parts, radius).context, full)
+        for path in (banded_attention, restricted_attention):
+            torch.testing.assert_close(path(*parts, radius).context, full)
 
 
 def test_a_window_of_nothing_else_is_the_value_itself() -> None:
     parts = inputs(12)
-    torch.testing.assert_close(restricted_attention(*parts, 0).context, parts[2])
+    for path in (banded_attention, restricted_attention):
+        torch.testing.assert_close(path(*parts, 0).context, parts[2])
+
+
+@pytest.mark.parametrize(("length", "radius"), [(40, 3), (200, 3), (200, 60)])
+def test_whichever_way_is_taken_the_result_is_the_same(length: int, radius: int) -> None:
+    parts, mask = inputs(length), padding(length)
+    context = restricted_attention(*parts, radius, mask=mask).context
+    torch.testing.assert_close(context, masked(parts, radius, mask, score=scaled_dot))
+    assert blocks_win(length, radius) is ((length, radius) == (200, 3))
 
 
 def test_cost_is_linear_in_length() -> None:
@@ -88,16 +99,14 @@ def test_cost_is_linear_in_length() -> None:
             if radius is None:
                 attend(*parts, score=scaled_dot)
             else:
-                restricted_attention(*parts, radius, score=lambda q, k: scaled_dot(q, k))
+                banded_attention(*parts, radius, score=lambda q, k: scaled_dot(q, k))
         return counter.get_total_flops()
 
-    assert blocks_win(400, 5)
     assert flops(800, 5) == 2 * flops(400, 5)
     assert flops(800, None) == 4 * flops(400, None)
     assert flops(800, 5) == 2 * H * B * 800 * (3 * 5) * (E + E + 1)
 
 
 def test_a_mask_of_pairs_is_refused() -> None:
-    message = r"Restricted attention takes a mask of keys, \[B, 1, 1, 30\], not \[1, 1, 30, 30\]\."
-    with pytest.raises(ValueError, match=message):
-        restricted_attention(*inputs(30), 2, mask=Mask.causal(30, 30, offset=0))
+    with pytest.raises(ValueError, match=r"`mask` must hide keys, \[B, 1, 1, 30\], but is \[1, 1, 30, 30\]\."):
+        banded_attention(*inputs(30), 2, mask=Mask.causal(30, 30, offset=0))

@@ -1,7 +1,7 @@
 """How a query reads a memory: one `attend` with four slots. Usable without the rest of Heedful."""
 
 from heedful.attention.aggregate import Aggregate, GatherTop, ScatterSum, elementwise, weighted_sum
-from heedful.attention.banded import blocks_win, restricted_attention
+from heedful.attention.banded import banded_attention, blocks_win, restricted_attention
 from heedful.attention.core import Attended, Drawn, attend, attend_drawn, fused_attention, scaled_dot_product_attention
 from heedful.attention.gates import ChannelGate, Gate, MixedGate, SpatialGate
 from heedful.attention.local import LocalP, PositionPredictor
@@ -66,6 +66,7 @@ __all__ = [
     "attend",
     "attend_drawn",
     "attention_over_attention",
+    "banded_attention",
     "blocks_win",
     "dot",
     "elementwise",

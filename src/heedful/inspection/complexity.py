@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from heedful.attention import attend, restricted_attention, scaled_dot
+from heedful.attention import attend, banded_attention, scaled_dot
 from heedful.errors import ConfigError
 
 
@@ -49,7 +49,7 @@ def complexity(n: int, d: int, kernel: int = 3, radius: int = 5) -> list[LayerCo
         attend(x[None], x[None], x[None], score=pair_score)
 
     def restricted() -> None:
-        restricted_attention(x[None], x[None], x[None], radius, score=pair_score)
+        banded_attention(x[None], x[None], x[None], radius, score=pair_score)
 
     return [
         LayerCost("self-attention", "n^2 d", n * n * d, _count(full), 1, longest_path(n, everywhere)),

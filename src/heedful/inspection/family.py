@@ -50,7 +50,8 @@ FAMILY = (
     ),
     Member(
         "restricted", "of pairs", "|i - j| <= r / 2", "any", SUM,
-        "softmax over a window, in blocks: O(r n d)", "Vaswani 2017, 4", ("restricted_attention", "Mask.around"),
+        "softmax over a window, in blocks: O(r n d)", "Vaswani 2017, 4",
+        ("restricted_attention", "banded_attention", "Mask.around"),
     ),
     Member(
         "local-m", "any", "|s - t| <= D", SOFTMAX, SUM,
