@@ -31,7 +31,7 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.sublayer import Sublayer
 from heedful.models.build import build_model
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.transformer import Transformer
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
@@ -93,7 +93,9 @@ def anatomy(batches: Path, precision: str, updates: int, trace: Path | None) -> 
     arrays = np.load(batches)
     torch.manual_seed(1)
     layers = {"n_encoder_layers": SHAPE.n_layers, "n_decoder_layers": SHAPE.n_layers}
-    config = ModelConfig(d_model=SHAPE.d_model, n_heads=4, d_ff=SHAPE.d_ff, norm="post", activation="relu", **layers)
+    config = TransformerConfig(
+        d_model=SHAPE.d_model, n_heads=4, d_ff=SHAPE.d_ff, norm="post", activation="relu", **layers
+    )
     model = build_model(config, SHAPE.vocabulary, SHAPE.vocabulary)
     training = TrainingConfig(precision=precision, label_smoothing=0.1, warmup_steps=100)  # pyright: ignore[reportArgumentType]
     with tempfile.TemporaryDirectory() as scratch:

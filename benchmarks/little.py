@@ -9,7 +9,7 @@ import torch
 from heedful.data.corpus import Pair
 from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, save_bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 
@@ -35,7 +35,7 @@ WORDS = [
 def little_bundle(folder: Path, changes: Mapping[str, Any] | None = None) -> Path:
     """Write a random model of a few words into `folder`."""
     sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_encoder_layers": 1, "n_decoder_layers": 1}
-    config = ModelConfig.model_validate({**sizes, "norm": "pre", "activation": "relu", **(changes or {})})
+    config = TransformerConfig.model_validate({**sizes, "norm": "pre", "activation": "relu", **(changes or {})})
     pairs = [Pair(" ".join(WORDS), " ".join(reversed(WORDS)))]
     tokenizer = TokenizerConfig(source=SideConfig(kind="words", vocab_size=100))
     tokenizers = train_tokenizers(tokenizer, pairs, seed=1)

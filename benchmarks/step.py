@@ -10,7 +10,7 @@ from flops import Sizes, training_flops
 
 from heedful.data.batch import Batch
 from heedful.models.build import build_model
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.loop import Trainer
@@ -37,7 +37,7 @@ def time_updates(
 ) -> Timed:
     """Time `Trainer.update` after two that warm up. `shape` has d_model, d_ff, n_heads, n_layers, vocabulary."""
     torch.manual_seed(1)
-    config = ModelConfig(
+    config = TransformerConfig(
         d_model=shape["d_model"],
         n_heads=shape["n_heads"],
         d_ff=shape["d_ff"],

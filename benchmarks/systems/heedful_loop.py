@@ -9,7 +9,7 @@ from torch import Tensor
 
 from heedful.data.batch import Batch
 from heedful.models.build import build_model
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.kernel_caches import bound_kernel_caches
@@ -18,7 +18,7 @@ from heedful.training.loop import Trainer
 bound_kernel_caches()
 sizes = settings()
 model = build_model(
-    ModelConfig(
+    TransformerConfig(
         d_model=sizes["d_model"],
         n_heads=sizes["n_heads"],
         d_ff=sizes["d_ff"],

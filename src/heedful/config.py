@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from heedful.errors import ConfigError
+from heedful.sections import every_key, other_kinds, own_keys, section_for, sections_in
 
 
 class Config(BaseModel):
@@ -126,14 +127,14 @@ def resolve(kind: type[ConfigT], layers: Sequence[Layer]) -> Resolved:
     try:
         config = kind.model_validate(values)
     except ValidationError as error:
-        raise _explained(error.errors()[0], kind, layers) from None
+        raise _explained(error.errors()[0], kind, values, layers) from None
     keys = flatten(to_tree(config))
     return Resolved(config, {key: _origin(key.split("."), layers) or "default" for key in keys})
 
 
-def _explained(error: ErrorDetails, kind: type[BaseModel], layers: Sequence[Layer]) -> ConfigError:
+def _explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers: Sequence[Layer]) -> ConfigError:
     """What pydantic found first, said with its place and the way out."""
-    path = [part for part in error["loc"] if isinstance(part, str)]  # without the position inside a list
+    path = own_keys(kind, error["loc"])
     key = ".".join(path)
     found = error.get("input")
     if error["type"] == "missing":
@@ -144,22 +145,36 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], layers: Sequence[Laye
         named = [[*path, *name.split(".")] for name in re.findall(r"`([\w.]+)`", message)]
         subject = f"[{key}]: " if key and isinstance(found, dict) else f"`{key}`: " if key else ""
         return ConfigError(f"{_place([*named, path], layers)}{subject}{message}.")
+    if error["type"].startswith("union_tag") and isinstance(found, dict):
+        return _unknown_kind(error, [*path, "kind"], layers)
     place = _place([path], layers)
     if error["type"] == "extra_forbidden":
-        return ConfigError(f"{place}unknown key `{key}`.", hint=_nearest(kind, path))
-    wanted = "must be a table" if error["type"] == "model_type" else re.sub("^Input should", "must", error["msg"])
+        return ConfigError(f"{place}unknown key `{key}`.", hint=_nearest(kind, path, values))
+    no_table = error["type"] in ("model_type", "union_tag_not_found")
+    wanted = "must be a table" if no_table else re.sub("^Input should", "must", error["msg"])
     but = "a table" if isinstance(found, dict) else repr(found)
-    hint = _suggestion(error) or _meaning(kind, path)
+    hint = _suggestion(error) or _meaning(kind, path, values)
     return ConfigError(f"{place}`{key}` {wanted[:1].lower()}{wanted[1:]}, but is {but}.", hint=hint)
 
 
-def _nearest(kind: type[BaseModel], path: Sequence[str]) -> str:
+def _unknown_kind(error: ErrorDetails, path: Sequence[str], layers: Sequence[Layer]) -> ConfigError:
+    """A table of a kind that there is not."""
+    found, known = error["input"]["kind"], re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected_tags", ""))
+    near = difflib.get_close_matches(str(found), known, n=1)
+    hint = f"Did you mean `{near[0]}`?" if near else "`heedful config schema` lists what there is."
+    return ConfigError(f"{_place([path], layers)}`{'.'.join(path)}` cannot be {found!r}.", hint=hint)
+
+
+def _nearest(kind: type[BaseModel], path: Sequence[str], values: Tree) -> str:
     """The way out of an unknown key: a sibling of nearly this name, this name in another table, or the siblings."""
     *table, name = path
-    keys = [key.split(".") for key in _all_keys(kind)]
+    keys = [key.split(".") for key in every_key(kind, values)]
     siblings = [key[-1] for key in keys if key[:-1] == table]
     near = [[*table, sibling] for sibling in difflib.get_close_matches(name, siblings, n=1)]
     elsewhere = [key for key in keys if key[-1] == name]
+    kinds = other_kinds(kind.model_fields[table[0]].annotation, values[table[0]], name) if len(table) == 1 else []
+    if kinds:
+        return f'It is a key of `{table[0]}.kind` = "{kinds[0]}".'
     if near or elsewhere:
         return f"Did you mean `{'.'.join([*near, *elsewhere][0])}`?"
     return f"Known keys here: {', '.join(sorted(siblings))}."
@@ -177,10 +192,11 @@ def _suggestion(error: ErrorDetails) -> str | None:
     return None
 
 
-def _meaning(kind: type[BaseModel], path: Sequence[str]) -> str:
+def _meaning(kind: type[BaseModel], path: Sequence[str], values: Any) -> str:
     """What a key is for, where that is written down; else where to read it."""
     for name in path[:-1]:
-        kind = next(iter(_sections_in(kind.model_fields[name].annotation)), kind)
+        values = values.get(name)
+        kind = section_for(kind.model_fields[name].annotation, values) or kind
     field = kind.model_fields.get(path[-1]) if path else None
     if field is None or not field.description:
         return "`heedful init` writes a recipe with every key, its default and what it is for."
@@ -236,23 +252,6 @@ def _parts(dotted: str) -> list[str]:
     return [part.strip().strip("\"'") for part in dotted.split(".")]
 
 
-def _all_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
-    """Every dotted key that a configuration of this kind can hold."""
-    keys: list[str] = []
-    for name, field in kind.model_fields.items():
-        keys.append(prefix + name)
-        for section in _sections_in(field.annotation):
-            keys += _all_keys(section, f"{prefix}{name}.")
-    return keys
-
-
-def _sections_in(annotation: Any) -> list[type[BaseModel]]:
-    """The configuration classes inside `X`, `X | None`, ..."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [section for argument in getattr(annotation, "__args__", ()) for section in _sections_in(argument)]
-
-
 def to_tree(config: BaseModel) -> Tree:
     """A plain nested dictionary, without the keys that are None (TOML has no null)."""
     return config.model_dump(mode="json", exclude_none=True)
@@ -281,7 +280,7 @@ def _table_lines(config: BaseModel, path: tuple[str, ...], comments: bool) -> li
             note = f"  # {field.description}" if comments and field.description else ""
             lines.append(f"{name} = {tomlkit.item(plain[name]).as_string()}{note}")
         elif comments:
-            section = f"[{'.'.join((*path, name))}]" if _sections_in(field.annotation) else f"{name} ="
+            section = f"[{'.'.join((*path, name))}]" if sections_in(field.annotation) else f"{name} ="
             lines.append(f"# {section}  # {field.description or 'not set'}")
     return lines + tables
 

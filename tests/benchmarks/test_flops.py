@@ -5,7 +5,7 @@ from flops import Sizes, forward_flops, training_flops
 from torch.utils.flop_counter import FlopCounterMode
 
 from heedful.models.build import build_model
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 
 
 def test_one_layer_by_hand() -> None:
@@ -26,7 +26,7 @@ def test_the_small_model_needs_156_gflop_a_step() -> None:
 
 
 def test_the_same_as_torch_counts() -> None:
-    config = ModelConfig(
+    config = TransformerConfig(
         d_model=16, n_heads=2, d_ff=32, n_encoder_layers=2, n_decoder_layers=2, norm="post", activation="relu"
     )
     torch.manual_seed(1)

@@ -12,7 +12,7 @@ from heedful.decoding.config import SearchConfig
 from heedful.inspection.document import trace_from_tree
 from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, save_bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.recipe.load import load
 from heedful.recipe.recipe import Recipe
 from heedful.text.config import SideConfig, TokenizerConfig
@@ -25,7 +25,7 @@ PAIRS = [("heedful", "HH IY D F AH L"), ("needed", "N IY D IH D")]
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained model of two layers and two heads, letters to sounds."""
     tokenizer = TokenizerConfig(joint=False, source=SideConfig(kind="characters"), target=SideConfig(kind="words"))
-    model = ModelConfig(
+    model = TransformerConfig(
         d_model=16,
         n_heads=2,
         d_ff=32,

@@ -7,7 +7,7 @@ import torch
 from heedful.config import to_tree
 from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -50,7 +50,7 @@ def made_up_tokenizers(source: SideConfig, target: SideConfig | None) -> Tokeniz
 
 def random_bundle(tokenizers: Tokenizers, changes: dict[str, object], seed: int = 0) -> Bundle:
     """A model of random weights; norms and biases too are away from where they start, and embeddings far apart."""
-    config = ModelConfig.model_validate({**BASE, "tie": "all" if tokenizers.joint else "decoder", **changes})
+    config = TransformerConfig.model_validate({**BASE, "tie": "all" if tokenizers.joint else "decoder", **changes})
     torch.manual_seed(seed)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target)).eval()
     with torch.no_grad():

@@ -10,7 +10,7 @@ from heedful.decoding.translator import Translator
 from heedful.export.parity import FLOAT32, Engine, Tolerance
 from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
 from heedful.recipe.recipe import Recipe
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
@@ -18,7 +18,7 @@ from heedful.text.tokenizer import Tokenizers, load_tokenizers
 TOLERANCES: Mapping[str, Tolerance] = {"float32": FLOAT32, "spoilt": FLOAT32}
 
 
-def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
+def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     """Everything but characters and post-norm."""
     kind = type(tokenizers.source).__name__
     wrong = {f"a {kind}": kind != "CharacterTokenizer", 'norm = "pre"': config.norm == "pre"}

@@ -17,7 +17,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.huggingface import open_export, refusals
 from heedful.export.targets import export_bundle, write_export
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.text.tokenizer import Tokenizers, WordTokenizer
 from heedful.text.vocabulary import Vocabulary
 
@@ -112,7 +112,7 @@ class TestModels:
         assert greedy(tmp_path / "again", LINES[:10]) == greedy(out, LINES[:10])
 
     def test_heads_that_are_too_wide(self, characters: dict[bool, Tokenizers]) -> None:
-        config = ModelConfig.model_validate({**BASE, "d_k": 7, "d_v": 8})
+        config = TransformerConfig.model_validate({**BASE, "d_k": 7, "d_v": 8})
         most = "(a head has at most d_model / n_heads = 6)"
         assert refusals(config, characters[True]) == [f"d_k = 7 {most}", f"d_v = 8 {most}"]
 

@@ -5,7 +5,7 @@ import torch
 from tests.models.tiny import VOCABULARY, tiny_config, tiny_model
 
 from heedful.models.build import build_model, count_parameters
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.transformer import DecoderLayer, EncoderLayer, Transformer
 
 PAPER: dict[str, object] = {"norm": "post", "activation": "relu"}
@@ -13,11 +13,13 @@ PAPER: dict[str, object] = {"norm": "post", "activation": "relu"}
 
 def count(vocabulary: int, changes: dict[str, object]) -> int:
     with torch.device("meta"):
-        return count_parameters(build_model(ModelConfig.model_validate({**PAPER, **changes}), vocabulary, vocabulary))
+        return count_parameters(
+            build_model(TransformerConfig.model_validate({**PAPER, **changes}), vocabulary, vocabulary)
+        )
 
 
 def paper_layers(changes: dict[str, object]) -> tuple[int, int]:
-    config = ModelConfig.model_validate({**PAPER, **changes})
+    config = TransformerConfig.model_validate({**PAPER, **changes})
     with torch.device("meta"):
         encoder, decoder = (sum(p.numel() for p in kind(config).parameters()) for kind in (EncoderLayer, DecoderLayer))
     return encoder, decoder
@@ -112,4 +114,4 @@ def test_heads_must_fit() -> None:
 @pytest.mark.parametrize("missing", ["norm", "activation"])
 def test_what_good_codebases_disagree_on_has_no_default(missing: str) -> None:
     with pytest.raises(ValueError, match=missing):
-        ModelConfig.model_validate({key: value for key, value in PAPER.items() if key != missing})
+        TransformerConfig.model_validate({key: value for key, value in PAPER.items() if key != missing})

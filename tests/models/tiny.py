@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.data.batch import Batch, collate
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.transformer import Transformer
 
 VOCABULARY = 11
@@ -40,9 +40,9 @@ VARIANTS: dict[str, dict[str, object]] = {
 EVERY_VARIANT = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 
 
-def tiny_config(changes: Mapping[str, object] | None = None) -> ModelConfig:
+def tiny_config(changes: Mapping[str, object] | None = None) -> TransformerConfig:
     """The base configuration with some keys changed."""
-    return ModelConfig.model_validate({**BASE, **(changes or {})})
+    return TransformerConfig.model_validate({**BASE, **(changes or {})})
 
 
 def tiny_model(changes: Mapping[str, object] | None = None, seed: int = 0) -> Transformer:

@@ -26,6 +26,10 @@ def test_names_are_described() -> None:
         "t2t-base-v3",
         "multi30k-tiny",
         "character",
+        "rnn-plain",
+        "rnn-bahdanau",
+        "rnn-luong",
+        "convs2s-small",
         "torch-default",
     ]
     assert all(len(description) > 20 for description in names().values())

@@ -11,7 +11,7 @@ from heedful.data.batch import Batch, collate
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
 from heedful.models.build import build_model
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -42,7 +42,7 @@ def test_learns(task: str, norm: str, tmp_path: Path) -> None:
         return collate(pairs, range(48))
 
     shape = {"d_model": 48, "n_heads": 4, "d_ff": 96, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.0}
-    config = ModelConfig.model_validate({**shape, "norm": norm, "activation": "relu"})
+    config = TransformerConfig.model_validate({**shape, "norm": norm, "activation": "relu"})
     torch.manual_seed(1)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     updates = {"max_updates": 400, "warmup_steps": 40, "validate_every": 400}

@@ -65,7 +65,11 @@ class Additive(nn.Module):
         nn.init.normal_(self.weight, std=width**-0.5)
 
     def forward(self, query: Float[Tensor, "B H T Eq"], key: Float[Tensor, "B H S Ek"]) -> Float[Tensor, "B H T S"]:
-        pairs = self.project_query(query)[..., :, None, :] + self.project_key(key)[..., None, :, :]  # [B H T S width]
+        return self.match(query, self.project_key(key))
+
+    def match(self, query: Float[Tensor, "B H T Eq"], keys: Float[Tensor, "B H S W"]) -> Float[Tensor, "B H T S"]:
+        """The scores for keys that `project_key` has projected already, once, however many queries will come."""
+        pairs = self.project_query(query)[..., :, None, :] + keys[..., None, :, :]  # [B H T S W]
         return torch.tanh(pairs) @ self.weight
 
 

@@ -21,7 +21,7 @@ class Ensemble(Seq2Seq):
     """Models that share both vocabularies, as one model. [Sutskever 2014, 3.6]
 
     "arithmetic" averages probabilities, "geometric" log-probabilities (which search normalises again). Memory and
-    hidden vectors are those of the members, one beside the other: D is the sum of their widths.
+    hidden vectors are those of the members, one beside the other: M and D are the sums of their widths.
     """
 
     def __init__(self, models: Sequence[Seq2Seq], mean: Mean = "arithmetic") -> None:
@@ -80,7 +80,8 @@ class Ensemble(Seq2Seq):
         return log_p.logsumexp(dim=0) - torch.log(torch.tensor(len(log_p)))
 
     def _memories(self, memory: Memory) -> list[Memory]:
-        return [Memory(values, memory.mask) for values in memory.values.split(self._widths, dim=-1)]
+        widths = [model.memory_width for model in self._models]
+        return [Memory(values, memory.mask) for values in memory.values.split(widths, dim=-1)]
 
 
 @final

@@ -24,7 +24,7 @@ from heedful.export.parity import FLOAT32, Tolerance
 from heedful.layers.position import LearnedPositions, SinusoidalPositions, sinusoids
 from heedful.layers.sublayer import Sublayer
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.transformer import Transformer
 from heedful.text.tokenizer import Tokenizer, Tokenizers, load_tokenizers
 from heedful.text.vocabulary import BOS, EOS, SPECIALS, UNK
@@ -36,9 +36,9 @@ TOLERANCES: Mapping[str, Tolerance] = {
 }
 
 
-def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
-    """Every Transformer can be expressed; only a model of another kind cannot."""
-    return [] if config.kind == "transformer" else [f'kind = "{config.kind}"']
+def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
+    """Nothing: every Transformer can be expressed."""
+    return []
 
 
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:
@@ -69,12 +69,12 @@ def open_export(folder: Path) -> CTranslate2Translator:
     return CTranslate2Translator(folder, load_tokenizers(folder), search, number_type, _positions(model, search))
 
 
-def _settings(recipe: Tree) -> tuple[ModelConfig, SearchConfig]:
-    model: ModelConfig = resolve(ModelConfig, [Layer("the recipe", recipe["model"])]).config
+def _settings(recipe: Tree) -> tuple[TransformerConfig, SearchConfig]:
+    model: TransformerConfig = resolve(TransformerConfig, [Layer("the recipe", recipe["model"])]).config
     return model, resolve(SearchConfig, [Layer("the recipe", recipe["search"])]).config
 
 
-def _positions(config: ModelConfig, search: SearchConfig) -> int:
+def _positions(config: TransformerConfig, search: SearchConfig) -> int:
     """The tokens that a source with EOS, or an output with BOS, can have: sinusoids are written that far."""
     return config.max_positions if config.positions == "learned" else search.max_source + search.max_extra + 1
 

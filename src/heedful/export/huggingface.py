@@ -23,7 +23,7 @@ from heedful.export.huggingface_tokenizer import joint_tokenizer, tokenizer_conf
 from heedful.export.huggingface_weights import NORM_EPSILON, exported_weights, family
 from heedful.export.parity import FLOAT32, Engine, Tolerance
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.weights import FILE, weights_of, write_tensors
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
@@ -66,7 +66,7 @@ With `num_beams=1` they are the same; with no length penalty on either side they
 Json = dict[str, Any]
 
 
-def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
+def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     """What of such a model no class of transformers computes."""
     refused = tokenizer_refusals(tokenizers)
     width = config.d_model // config.n_heads
@@ -87,7 +87,7 @@ def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     """Write the files listed above into a folder. Raises HeedfulError where transformers cannot read them later on."""
     transformers()
-    config: ModelConfig = resolve(ModelConfig, [Layer("the model", bundle.recipe["model"])]).config
+    config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
     search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
     tokenizers = bundle.tokenizers
     union = config.tie != "all"
@@ -111,7 +111,7 @@ def open_export(folder: Path) -> Engine:
     return TransformersEngine(folder, search, load_tokenizers(folder).target.piece)
 
 
-def model_json(config: ModelConfig, n_symbols: int, n_positions: int) -> Json:
+def model_json(config: TransformerConfig, n_symbols: int, n_positions: int) -> Json:
     """`config.json`."""
     kind = family(config)
     sides = ("encoder", "decoder")
@@ -159,7 +159,7 @@ def generation_json(search: SearchConfig, n_positions: int) -> Json:
     }
 
 
-def model_card(config: ModelConfig, search: SearchConfig, union: bool) -> str:
+def model_card(config: TransformerConfig, search: SearchConfig, union: bool) -> str:
     """README.md of the export: how to use it, and what differs."""
     one = (
         "`tokenizer` encodes sources and decodes targets: one vocabulary holds the target's symbols, then the source's."
@@ -175,7 +175,7 @@ def model_card(config: ModelConfig, search: SearchConfig, union: bool) -> str:
     )
 
 
-def _positions(config: ModelConfig, search: SearchConfig) -> int:
+def _positions(config: TransformerConfig, search: SearchConfig) -> int:
     """The most tokens of a source or a target with its EOS or BOS: learned, or what search asks for at most."""
     wanted = search.max_source + search.max_extra + 1
     return config.max_positions if config.positions == "learned" else wanted

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.layers.position import sinusoids
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.text.vocabulary import SPECIALS
 
 NORM_EPSILON = 1e-5  # of every norm in the three classes, which have no setting for it
@@ -38,14 +38,14 @@ class Layout(NamedTuple):
     scale: float  # its residual stream is ours times this
 
 
-def family(config: ModelConfig) -> str:
+def family(config: TransformerConfig) -> str:
     """The `model_type` whose class computes what the model does (for models without `refusals`)."""
     if config.norm == "post":
         return "marian"
     return "blenderbot" if config.positions == "learned" else "pegasus"
 
 
-def layout(config: ModelConfig) -> Layout:
+def layout(config: TransformerConfig) -> Layout:
     """Interleaved sinusoids become [sin | cos], and a pre-norm residual stream is scaled to the fixed epsilon.
 
     A norm divides by sqrt(var(x) + epsilon). That of c x with epsilon c^2 is that of x with epsilon, and a pre-norm
@@ -61,7 +61,7 @@ def sinusoid_axis(d_model: int, interleaved: bool) -> Int[Tensor, " D"]:
     return torch.cat([columns[0::2], columns[1::2]]) if interleaved else columns
 
 
-def layer_names(config: ModelConfig) -> dict[str, str]:
+def layer_names(config: TransformerConfig) -> dict[str, str]:
     """Our names of the modules in the layers, to theirs."""
     names: dict[str, str] = {}
     for stack, count in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
@@ -75,7 +75,7 @@ def layer_names(config: ModelConfig) -> dict[str, str]:
 
 
 def exported_weights(
-    config: ModelConfig, weights: Mapping[str, Tensor], n_positions: int, union: bool
+    config: TransformerConfig, weights: Mapping[str, Tensor], n_positions: int, union: bool
 ) -> dict[str, Tensor]:
     """All tensors of the checkpoint. With `union`, one vocabulary holds the target's symbols, then the source's.
 
@@ -95,7 +95,7 @@ def exported_weights(
     return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
 
 
-def _matrices(config: ModelConfig, weights: Mapping[str, Tensor], how: Layout, union: bool) -> dict[str, Tensor]:
+def _matrices(config: TransformerConfig, weights: Mapping[str, Tensor], how: Layout, union: bool) -> dict[str, Tensor]:
     """Embeddings, output matrix and output bias."""
     target = weights["embed_target.weight"]
     embedding = torch.cat([target, weights["embed_source.weight"]]) if union else target
@@ -118,7 +118,7 @@ def _matrices(config: ModelConfig, weights: Mapping[str, Tensor], how: Layout, u
 
 
 def _module(
-    config: ModelConfig, weights: Mapping[str, Tensor], ours: str, theirs: str, how: Layout
+    config: TransformerConfig, weights: Mapping[str, Tensor], ours: str, theirs: str, how: Layout
 ) -> dict[str, Tensor]:
     """Weight and bias of one module in a layer."""
     weight = weights[f"{ours}.weight"]
@@ -151,7 +151,7 @@ def _padded(rows: Float[Tensor, "HE *D"], heads: int, width: int, wanted: int) -
 
 
 def _positions(
-    config: ModelConfig, weights: Mapping[str, Tensor], stack: str, n_positions: int, how: Layout
+    config: TransformerConfig, weights: Mapping[str, Tensor], stack: str, n_positions: int, how: Layout
 ) -> Float[Tensor, "L D"]:
     if config.positions == "learned":
         side = {"encoder": "source", "decoder": "target"}[stack]
@@ -162,7 +162,7 @@ def _positions(
 
 
 def imported_weights(
-    config: ModelConfig, theirs: Mapping[str, Tensor], source_ids: Sequence[int], target_ids: Sequence[int]
+    config: TransformerConfig, theirs: Mapping[str, Tensor], source_ids: Sequence[int], target_ids: Sequence[int]
 ) -> dict[str, Tensor]:
     """A MarianMTModel's weights under our names: sinusoids interleaved, symbols renumbered.
 

@@ -30,7 +30,7 @@ from heedful.export.parity import Parity, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
 from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, save_bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.weights import FILE, load_weights, read_tensors
 from heedful.text.config import SideConfig
 from heedful.text.interface import Tokenizer
@@ -125,9 +125,9 @@ def _checked_config(folder: Path) -> Json:
     return config
 
 
-def _model_config(config: Json) -> ModelConfig:
+def _model_config(config: Json) -> TransformerConfig:
     tied, shared = config["tie_word_embeddings"], config["share_encoder_decoder_embeddings"]
-    return ModelConfig(
+    return TransformerConfig(
         d_model=config["d_model"],
         n_heads=config["encoder_attention_heads"],
         d_ff=config["encoder_ffn_dim"],
@@ -199,7 +199,7 @@ def random_sentences(tokenizer: Tokenizer, count: int) -> list[str]:
     return [tokenizer.decode(rng.choices(ids, k=rng.randint(1, 20))) for _ in range(count)]
 
 
-def _recipe(checkpoint: Checkpoint, model: ModelConfig) -> Tree:
+def _recipe(checkpoint: Checkpoint, model: TransformerConfig) -> Tree:
     """What a recipe would have said, as far as one can know."""
     settings = {**checkpoint.config, **checkpoint.generation}
     search = {

@@ -18,7 +18,7 @@ from heedful.export.onnx_runner import ENCODER, STEP, open_export, tokenizers_fa
 from heedful.export.onnx_transformer import encoder_graph, step_graph
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.models.interface import Seq2Seq
 from heedful.models.weights import weights_of, write_tensors
 from heedful.text.tokenizer import Tokenizers
@@ -34,7 +34,7 @@ TOLERANCES: dict[str, Tolerance] = {
 }
 
 
-def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
+def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     """What ONNX cannot express of a model: nothing, of the models that there are."""
     return []
 
@@ -50,7 +50,7 @@ def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     except ImportError:
         raise HeedfulError("onnx is not installed.", hint="pip install 'heedful[onnx]'") from None
 
-    config: ModelConfig = resolve(ModelConfig, [Layer("the model", bundle.recipe["model"])]).config
+    config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
     write_graphs(bundle.model, config, folder, _facts(bundle, config))
     if number_type == "int8":
         _quantise(folder / ENCODER)
@@ -60,7 +60,7 @@ def export(bundle: Bundle, folder: Path, number_type: str) -> None:
         onnx.checker.check_model(folder / name, full_check=True)
 
 
-def write_graphs(model: Seq2Seq, config: ModelConfig, folder: Path, facts: Mapping[str, str]) -> None:
+def write_graphs(model: Seq2Seq, config: TransformerConfig, folder: Path, facts: Mapping[str, str]) -> None:
     """Both graphs in float32 and their weights; `facts` become the metadata of both."""
     import onnx
 
@@ -70,7 +70,7 @@ def write_graphs(model: Seq2Seq, config: ModelConfig, folder: Path, facts: Mappi
         onnx.save(graph(config, weights, WEIGHTS, facts), folder / name)
 
 
-def _facts(bundle: Bundle, config: ModelConfig) -> dict[str, str]:
+def _facts(bundle: Bundle, config: TransformerConfig) -> dict[str, str]:
     """What the graphs say of themselves, and what a runner must know; all metadata of ONNX are strings."""
     longest = bundle.model.longest
     return {

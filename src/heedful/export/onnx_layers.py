@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heedful.export.onnx_graph import Graph
 from heedful.layers.position import Layout
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 
 LOWEST = np.finfo(np.float32).min  # a score where the mask forbids: exp(LOWEST - any real score) is 0
 
@@ -23,7 +23,7 @@ LOWEST = np.finfo(np.float32).min  # a score where the mask forbids: exp(LOWEST 
 class Layers:
     """Adds the parts of one model to one graph; every method returns the name of what it computed."""
 
-    def __init__(self, config: ModelConfig, graph: Graph) -> None:
+    def __init__(self, config: TransformerConfig, graph: Graph) -> None:
         self.config = config
         self.graph = graph
 

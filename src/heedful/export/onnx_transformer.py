@@ -17,7 +17,7 @@ import numpy as np
 
 from heedful.export.onnx_graph import Graph, Port, Weight
 from heedful.export.onnx_layers import Layers, Visible
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 
 
 class KeyValuePorts(NamedTuple):
@@ -27,22 +27,22 @@ class KeyValuePorts(NamedTuple):
     value: Port
 
 
-def cross_ports(config: ModelConfig) -> list[KeyValuePorts]:
+def cross_ports(config: TransformerConfig) -> list[KeyValuePorts]:
     """The memory as each decoder layer sees it: out of the encoder, into each step."""
     return _key_values(config, "cross", "B", "S")
 
 
-def past_ports(config: ModelConfig) -> list[KeyValuePorts]:
+def past_ports(config: TransformerConfig) -> list[KeyValuePorts]:
     """Keys and values of the tokens so far: into a step."""
     return _key_values(config, "past", "N", "T")
 
 
-def present_ports(config: ModelConfig) -> list[KeyValuePorts]:
+def present_ports(config: TransformerConfig) -> list[KeyValuePorts]:
     """The same with those of the token that was consumed: out of a step."""
     return _key_values(config, "present", "N", "T+1")
 
 
-def encoder_graph(config: ModelConfig, weights: Mapping[str, Weight], file: str, facts: Mapping[str, str]) -> Any:
+def encoder_graph(config: TransformerConfig, weights: Mapping[str, Weight], file: str, facts: Mapping[str, str]) -> Any:
     """The ONNX model that reads sources; `file` holds the `weights`, `facts` become metadata."""
     graph = Graph("encoder", weights, file)
     layers = Layers(config, graph)
@@ -63,7 +63,7 @@ def encoder_graph(config: ModelConfig, weights: Mapping[str, Weight], file: str,
     return graph.model([Port("src", np.int64, ["B", "S"]), Port("src_mask", np.bool_, ["B", "S"])], outputs, facts)
 
 
-def step_graph(config: ModelConfig, weights: Mapping[str, Weight], file: str, facts: Mapping[str, str]) -> Any:
+def step_graph(config: TransformerConfig, weights: Mapping[str, Weight], file: str, facts: Mapping[str, str]) -> Any:
     """The ONNX model that consumes one token a row; `file` holds the `weights`, `facts` become metadata."""
     graph = Graph("step", weights, file)
     layers = Layers(config, graph)
@@ -137,7 +137,7 @@ def _decoder_layer(layers: Layers, module: str, x: str, memories: _Memories, sha
     return layers.sublayer(f"{module}.feed_sublayer", x, lambda h: layers.feed_forward(f"{module}.feed_forward", h))
 
 
-def _sources(config: ModelConfig, layers: Layers) -> str:
+def _sources(config: TransformerConfig, layers: Layers) -> str:
     """Embedded sources with their positions, as rows [B*S D]."""
     graph = layers.graph
     weight = "embed_target.weight" if config.tie == "all" else "embed_source.weight"
@@ -148,14 +148,14 @@ def _sources(config: ModelConfig, layers: Layers) -> str:
     return graph.add("rows", "Reshape", [x, graph.constant("as_rows", np.array([-1, config.d_model]))])
 
 
-def _tokens(config: ModelConfig, layers: Layers, past_key: str) -> str:
+def _tokens(config: TransformerConfig, layers: Layers, past_key: str) -> str:
     """Embedded tokens [N D], all at the position that follows the past."""
     position = layers.graph.add("position", "Shape", [past_key], {"start": 2, "end": 3})
     embedded = layers.embed("embed_target", "embed_target.weight", "tokens")
     return layers.graph.add("embedded", "Add", [embedded, layers.positions("target_positions", position)])
 
 
-def _head_shapes(config: ModelConfig, graph: Graph, batch_length: str) -> _Shapes:
+def _head_shapes(config: TransformerConfig, graph: Graph, batch_length: str) -> _Shapes:
     key, value = (
         graph.join(f"{what}_shape", [batch_length, graph.constant(f"{what}_heads", np.array([config.n_heads, width]))])
         for what, width in (("key", config.head_key_width), ("value", config.head_value_width))
@@ -163,7 +163,7 @@ def _head_shapes(config: ModelConfig, graph: Graph, batch_length: str) -> _Shape
     return _Shapes(key, value)
 
 
-def _key_values(config: ModelConfig, what: str, rows: str, length: str) -> list[KeyValuePorts]:
+def _key_values(config: TransformerConfig, what: str, rows: str, length: str) -> list[KeyValuePorts]:
     widths = config.head_key_width, config.head_value_width
     key, value = ([rows, config.n_heads, length, width] for width in widths)
     return [

@@ -27,7 +27,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig, model_config_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
@@ -40,7 +40,7 @@ class Target(Protocol):
 
     TOLERANCES: Mapping[str, Tolerance]
 
-    def refusals(self, config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
+    def refusals(self, config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
         """What of such a model the target cannot express, each in a few words; empty where all can be."""
         ...
 
@@ -105,7 +105,10 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
     if number_type not in module.TOLERANCES:
         hint = f"{target} has {', '.join(module.TOLERANCES)}."
         raise ConfigError(f'The target {target} has no number type "{number_type}".', hint=hint)
-    config: ModelConfig = resolve(ModelConfig, [Layer("the model", bundle.recipe["model"])]).config
+    config = model_config_of(bundle.recipe, "the model")
+    if not isinstance(config, TransformerConfig):
+        hint = "Exports are of transformers; heedful itself uses every kind."
+        raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)
     if refused := module.refusals(config, bundle.tokenizers):
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint="Choose another target.")
 

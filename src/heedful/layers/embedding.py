@@ -1,6 +1,6 @@
 """Tokens to vectors, and the matrix that may be shared with the output. Knows no positions."""
 
-from typing import final
+from typing import Literal, NamedTuple, final
 
 import torch
 from jaxtyping import Float, Int
@@ -23,3 +23,29 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape D"]:
         return nn.functional.embedding(ids, self.weight) * self.scale
+
+
+class Embeddings(NamedTuple):
+    """The matrices of both sides and of the output: one, two or three."""
+
+    target: Embedding
+    source: Embedding
+    output: Embedding
+
+
+def embeddings(
+    source_size: int, target_size: int, d_model: int, tie: Literal["none", "decoder", "all"], *, scaled: bool
+) -> Embeddings:
+    """Embeddings of both sides, and the matrix before the softmax; `tie` decides which are one. [Press 2017]
+
+    Raises ValueError where two vocabularies of different sizes would share one.
+    """
+    if tie == "all" and source_size != target_size:
+        raise ValueError(
+            f'`tie` = "all" shares one matrix, but the vocabularies have {source_size} and {target_size} entries: '
+            'use a joint tokenizer, or tie = "decoder".'
+        )
+    target = Embedding(target_size, d_model, scaled=scaled)
+    source = target if tie == "all" else Embedding(source_size, d_model, scaled=scaled)
+    output = target if tie != "none" else Embedding(target_size, d_model, scaled=False)
+    return Embeddings(target, source, output)

@@ -1,15 +1,23 @@
 """From a configuration to a model: the one table of kinds."""
 
-from heedful.models.config import ModelConfig
+from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TransformerConfig
+from heedful.models.convs2s import ConvS2S
 from heedful.models.interface import Seq2Seq
+from heedful.models.rnn import RNN
 from heedful.models.transformer import Transformer
-
-KINDS: dict[str, type[Transformer]] = {"transformer": Transformer}
 
 
 def build_model(config: ModelConfig, source_size: int, target_size: int) -> Seq2Seq:
     """A freshly initialised model for vocabularies of these sizes; torch's global generator decides its weights."""
-    return KINDS[config.kind](config, source_size, target_size)
+    match config:
+        case TransformerConfig():
+            return Transformer(config, source_size, target_size)
+        case RNNConfig():
+            return RNN(config, source_size, target_size)
+        case ConvS2SConfig():
+            return ConvS2S(config, source_size, target_size)
+        case _:
+            raise TypeError(f"`config` must be that of a known kind, but is of {config.kind!r}.")
 
 
 def count_parameters(model: Seq2Seq) -> int:

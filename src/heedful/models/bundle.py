@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import tomlkit
 
 import heedful
-from heedful.config import Layer, Tree, read_toml, resolve
+from heedful.config import Tree, read_toml
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
-from heedful.models.config import ModelConfig
+from heedful.models.config import model_config_of
 from heedful.models.interface import Seq2Seq
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
@@ -91,8 +91,7 @@ def load_bundle(folder: Path) -> Bundle:
         raise HeedfulError(
             f"The tokenizer files in {folder} are not those of this model.", hint="Copy the bundle again."
         )
-    config: ModelConfig = resolve(ModelConfig, [Layer(recipe.origin, recipe.values.get("model", {}))]).config
-    model = build_model(config, len(tokenizers.source), len(tokenizers.target))
+    model = build_model(model_config_of(recipe.values, recipe.origin), len(tokenizers.source), len(tokenizers.target))
     load_weights(model, read_tensors(folder / FILE), folder / FILE)
     return Bundle(model.eval(), tokenizers, recipe.values)
 

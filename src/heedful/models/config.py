@@ -1,22 +1,50 @@
-"""Settings of the models."""
+"""Settings of the models: what all kinds have, and each kind's own."""
 
+from abc import ABC, abstractmethod
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, Tag, model_validator
 
-from heedful.config import Config
+from heedful.config import Config, Layer, Tree, resolve
+from heedful.sections import by_kind
 
 Count = Annotated[int, Field(gt=0)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
+Tie = Literal["none", "decoder", "all"]
 
 
-class ModelConfig(Config):
+class ModelConfig(Config, ABC):
+    """What every model has, whatever its `kind`: `d_model`, the width of embeddings and of the vectors that predict;
+    `dropout`; and what it may `tie`, with the meaning that `TransformerConfig` gives them.
+    """
+
+    kind: str
+    d_model: Count
+    dropout: Probability
+    tie: Tie
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """The kind and its main choices, in a few words."""
+
+    @property
+    def without_dropout(self) -> "ModelConfig":
+        """The same model, without any noise in training."""
+        return self.model_copy(update={name: 0.0 for name in type(self).model_fields if name.endswith("dropout")})
+
+    @abstractmethod
+    def kept_numbers(self, source: int, target: int) -> int:
+        """An estimate of the numbers that the backward pass needs of a pair with so many tokens."""
+
+
+class TransformerConfig(ModelConfig):
     """The Transformer of [Vaswani 2017, section 3], with every point at which good codebases differ named.
 
     `norm` and `activation` have no default: the paper's are "post" and "relu".
     """
 
-    kind: Literal["transformer"] = "transformer"
+    kind: Literal["transformer"] = "transformer"  # pyright: ignore[reportIncompatibleVariableOverride]
     d_model: Count = Field(default=512, description="width of every layer")
     n_heads: Count = Field(default=8, description="attention heads; must divide d_model unless d_k is given")
     d_k: Count | None = Field(
@@ -39,7 +67,7 @@ class ModelConfig(Config):
     )
     max_positions: Count = Field(default=1024, description="learned positions: the longest sequence")
     scale_embedding: bool = Field(default=True, description="multiply embeddings by sqrt(d_model)")
-    tie: Literal["none", "decoder", "all"] = Field(
+    tie: Tie = Field(
         default="all", description="all: source, target and output share one matrix; decoder: target and output do"
     )
     output_bias: bool = Field(default=False, description="a bias on the logits; imported models have one")
@@ -48,7 +76,7 @@ class ModelConfig(Config):
     ffn_dropout: Probability = Field(default=0.0, description="inside the feed-forward sublayer; the paper has none")
 
     @model_validator(mode="after")
-    def _heads_fit(self) -> "ModelConfig":
+    def _heads_fit(self) -> "TransformerConfig":
         if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
             raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
         return self
@@ -62,3 +90,118 @@ class ModelConfig(Config):
     def head_value_width(self) -> int:
         """The width of one head's values."""
         return self.d_v or self.d_model // self.n_heads
+
+    @property
+    def summary(self) -> str:
+        """The kind, and where its norms stand."""
+        return f"{self.kind}, {self.norm}-norm"
+
+    def kept_numbers(self, source: int, target: int) -> int:
+        """About 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a head (two attentions in a
+        decoder).
+        """
+        vectors = 20 * self.d_model + 3 * self.d_ff
+        encoder = self.n_encoder_layers * source * (vectors + 3 * self.n_heads * source)
+        tables = 3 * self.n_heads * (target + source)
+        return encoder + self.n_decoder_layers * target * (vectors * 3 // 2 + tables)
+
+
+class RNNConfig(ModelConfig):
+    """A recurrent encoder and decoder, with or without attention. [Sutskever 2014; Cho 2014; Bahdanau 2015; Luong 2015]
+
+    `attention` has no default: "none" reads the source through one vector, "bahdanau" asks with the state before the
+    step, "luong" with the one after it. Only "luong" has a `score` and `input_feeding`.
+    """
+
+    kind: Literal["rnn"] = "rnn"  # pyright: ignore[reportIncompatibleVariableOverride]
+    d_model: Count = Field(default=256, description="width of embeddings, and of what predicts the next token")
+    d_hidden: Count = Field(default=256, description="width of the states; two directions have half of it each")
+    cell: Literal["gru", "lstm"] = Field(default="gru", description="of both sides")
+    n_encoder_layers: Count = 1
+    n_decoder_layers: Count = 1
+    bidirectional: bool = Field(default=True, description="read the source in both directions")
+    attention: Literal["none", "bahdanau", "luong"] = Field(description="how each step reads the source")
+    feedback: bool = Field(default=True, description="false, without attention only: the last word is not fed back")
+    score: Literal["dot", "general", "concat"] | None = Field(default=None, description="of luong; left out: general")
+    input_feeding: bool = Field(default=False, description="luong: a step also sees the vector that predicted last")
+    tie: Tie = Field(default="decoder", description="all: source, target and output share one matrix")
+    dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and on what predicts")
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "RNNConfig":
+        if self.bidirectional and self.d_hidden % 2:
+            raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
+        if self.attention != "luong":
+            for name in ("score", "input_feeding"):
+                if getattr(self, name):
+                    raise ValueError(f'`{name}` is of `attention` = "luong", but that is "{self.attention}"')
+        if self.attention != "none" and not self.feedback:
+            raise ValueError(f'`feedback` = false is of `attention` = "none", but that is "{self.attention}"')
+        return self
+
+    @property
+    def luong_score(self) -> Literal["dot", "general", "concat"]:
+        """The score of [Luong 2015], "general" where none is named."""
+        return self.score or "general"
+
+    @property
+    def summary(self) -> str:
+        """The cell, and how it attends."""
+        return f"{self.kind} of {self.cell} cells, attention {self.attention}"
+
+    def kept_numbers(self, source: int, target: int) -> int:
+        """About 6 vectors of d_hidden a token and layer, and where there is attention, its tables."""
+        width = 6 * self.d_hidden
+        layers = self.n_encoder_layers * source + self.n_decoder_layers * target
+        scored = self.attention == "bahdanau" or self.score == "concat"
+        tables = target * source * (4 + 2 * self.d_hidden * scored) if self.attention != "none" else 0
+        return layers * width + (source + target) * 6 * self.d_model + tables
+
+
+class ConvS2SConfig(ModelConfig):
+    """Convolutions with gates on both sides, and an attention in each layer of the decoder. [Gehring 2017]"""
+
+    kind: Literal["convs2s"] = "convs2s"  # pyright: ignore[reportIncompatibleVariableOverride]
+    d_model: Count = Field(default=256, description="width of embeddings, attention, and what predicts the next token")
+    d_hidden: Count = Field(default=256, description="channels of the convolutions")
+    kernel: Count = Field(default=3, description="width of the convolutions, in tokens; odd")
+    n_encoder_layers: Count = 4
+    n_decoder_layers: Count = 4
+    max_positions: Count = Field(default=1024, description="learned positions: the longest sequence")
+    tie: Tie = Field(default="decoder", description="all: source, target and output share one matrix")
+    dropout: Probability = Field(default=0.1, description="on embeddings, and on the input of each convolution")
+
+    @model_validator(mode="after")
+    def _kernel_is_odd(self) -> "ConvS2SConfig":
+        if self.kernel % 2 == 0:
+            raise ValueError(f"`kernel` must be odd, so that a token is in the middle, but is {self.kernel}")
+        return self
+
+    @property
+    def summary(self) -> str:
+        """The kind and the width of its convolutions."""
+        return f"{self.kind}, kernel {self.kernel}"
+
+    def kept_numbers(self, source: int, target: int) -> int:
+        """About 8 vectors of d_hidden a token and layer, and in the decoder 6 of d_model and 3 score tables."""
+        encoder = self.n_encoder_layers * source * 8 * self.d_hidden
+        return encoder + self.n_decoder_layers * target * (8 * self.d_hidden + 6 * self.d_model + 3 * source)
+
+
+AnyModelConfig = Annotated[
+    Annotated[TransformerConfig, Tag("transformer")]
+    | Annotated[RNNConfig, Tag("rnn")]
+    | Annotated[ConvS2SConfig, Tag("convs2s")],
+    by_kind("transformer"),
+]
+
+
+class _Held(Config):
+    """What of a recipe is about its model."""
+
+    model: AnyModelConfig = Field(description="the table [model]")
+
+
+def model_config_of(recipe: Tree, origin: str) -> ModelConfig:
+    """The `model` table of a recipe that is otherwise left unread. Raises ConfigError where it does not hold."""
+    return resolve(_Held, [Layer(origin, {"model": recipe.get("model", {})})]).config.model

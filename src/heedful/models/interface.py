@@ -1,6 +1,6 @@
 """What training, search and inspection may ask of a model, whatever it is made of.
 
-B sentences, S/T source/target length, D d_model, V vocabulary, K beams, N = B * K rows.
+B sentences, S/T source/target length, D d_model, M width of memory, V vocabulary, K beams, N = B * K rows.
 """
 
 from abc import ABC, abstractmethod
@@ -15,9 +15,9 @@ from heedful.attention import Map
 
 
 class Memory(NamedTuple):
-    """The encoded source: one vector a token, and which tokens are real (True)."""
+    """The encoded source: one vector of the model's `memory_width` a token, and which tokens are real (True)."""
 
-    values: Float[Tensor, "B S D"]
+    values: Float[Tensor, "B S M"]
     mask: Bool[Tensor, "B S"]
 
 
@@ -58,6 +58,11 @@ class Seq2Seq(nn.Module, ABC):
         """Consume one token a row; the hidden vector that predicts the next one, and the new state."""
 
     @property
+    def memory_width(self) -> int:
+        """The width M of a token's vector in the memory: that of the output matrix, unless a model says another."""
+        return self.output_weight().shape[1]
+
+    @property
     def longest(self) -> int | None:
         """The most tokens of a source or a target, with its EOS or BOS, that can be read; None where any number can."""
         return None
@@ -81,3 +86,10 @@ class Seq2Seq(nn.Module, ABC):
     ) -> Float[Tensor, "B T D"]:
         """Encode and decode: what training calls."""
         return self.decode(self.encode(src, src_mask), tgt_in)
+
+
+def sentences_that_stay(rows: Int[Tensor, " N"], beams: int, n_sentences: int) -> Int[Tensor, " B"] | None:
+    """The sentences of reordered rows; None where all stay in their order, so that nothing of theirs need be moved."""
+    sentences = rows.view(-1, beams)[:, 0] // beams
+    unmoved = len(sentences) == n_sentences and torch.equal(sentences, torch.arange(n_sentences, device=rows.device))
+    return None if unmoved else sentences

@@ -13,34 +13,23 @@ from torch import Tensor, nn
 
 from heedful.attention import KeyValue, Map, Mask, MultiHeadAttention
 from heedful.layers.dropout import Dropout
-from heedful.layers.embedding import Embedding
+from heedful.layers.embedding import embeddings
 from heedful.layers.feedforward import FeedForward
 from heedful.layers.position import LearnedPositions, SinusoidalPositions
 from heedful.layers.sublayer import Sublayer
-from heedful.models.config import ModelConfig
-from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.models.config import TransformerConfig
+from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
+from heedful.models.recording import check_evaluating, record
 
 
 @final
 class Transformer(Seq2Seq):
     """Encoder and decoder stacks around attention alone. `tie` decides which of the three matrices are one."""
 
-    def __init__(self, config: ModelConfig, source_size: int, target_size: int) -> None:
+    def __init__(self, config: TransformerConfig, source_size: int, target_size: int) -> None:
         super().__init__()
-        if config.tie == "all" and source_size != target_size:
-            raise ValueError(
-                f'`tie` = "all" shares one matrix, but the vocabularies have {source_size} and {target_size} entries: '
-                'use a joint tokenizer, or tie = "decoder".'
-            )
-        self.embed_target = Embedding(target_size, config.d_model, scaled=config.scale_embedding)
-        self.embed_source = (
-            self.embed_target
-            if config.tie == "all"
-            else Embedding(source_size, config.d_model, scaled=config.scale_embedding)
-        )
-        self.output = (
-            self.embed_target if config.tie != "none" else Embedding(target_size, config.d_model, scaled=False)
-        )
+        matrices = embeddings(source_size, target_size, config.d_model, config.tie, scaled=config.scale_embedding)
+        self.embed_target, self.embed_source, self.output = matrices
         self.output_bias = nn.Parameter(torch.zeros(target_size)) if config.output_bias else None
         self.source_positions = _positions(config)
         self.target_positions = _positions(config)
@@ -107,7 +96,7 @@ class Stack(nn.ModuleList, Generic[LayerT]):
 class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network, each in its sublayer. [3.1]"""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.self_attention = _attention(config)
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, config.ffn_dropout)
@@ -124,7 +113,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention, attention to the memory, then the feed-forward network. [3.1]"""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.self_attention = _attention(config)
         self.cross_attention = _attention(config)
@@ -188,11 +177,9 @@ class TransformerState(State):
 
     def reorder(self, rows: Int[Tensor, " N"]) -> "TransformerState":
         written = [None if past is None else past.reorder(rows) for past in self.written]
-        sentences = rows.view(-1, self.beams)[:, 0] // self.beams
+        sentences = sentences_that_stay(rows, self.beams, len(self.memory_mask))
         read, memory_mask = self.read, self.memory_mask
-        if len(sentences) != len(memory_mask) or not torch.equal(
-            sentences, torch.arange(len(sentences), device=rows.device)
-        ):
+        if sentences is not None:
             read, memory_mask = [kv.reorder(sentences) for kv in read], memory_mask.index_select(0, sentences)
         return TransformerState(self.beams, self.length, written, read, memory_mask)
 
@@ -204,17 +191,13 @@ class _Recorder(NamedTuple):
     maps: list[Map] | None
 
     def read(self, attention: MultiHeadAttention, query: Tensor, key_value: KeyValue, mask: Mask, what: str) -> Tensor:
-        if self.maps is None:
-            return attention(query, key_value, mask).output
-        if attention.training:
-            raise ValueError("Attention maps are taken in eval mode only: call `model.eval()` first.")
-        output, weights = attention(query, key_value, mask, weights=True)
-        visible = mask.visible.expand(-1, -1, weights.shape[2], weights.shape[3])[0]
-        self.maps.append(Map(f"{self.layer}.{what}", weights[0].detach().float(), visible))
+        check_evaluating(attention, self.maps)
+        output, weights = attention(query, key_value, mask, weights=self.maps is not None)
+        record(self.maps, f"{self.layer}.{what}", weights, mask)
         return output
 
 
-def _attention(config: ModelConfig) -> MultiHeadAttention:
+def _attention(config: TransformerConfig) -> MultiHeadAttention:
     return MultiHeadAttention(
         config.d_model,
         config.n_heads,
@@ -225,15 +208,15 @@ def _attention(config: ModelConfig) -> MultiHeadAttention:
     )
 
 
-def _sublayer(config: ModelConfig) -> Sublayer:
+def _sublayer(config: TransformerConfig) -> Sublayer:
     return Sublayer(config.d_model, config.norm, config.norm_epsilon, config.dropout)
 
 
-def _final_norm(config: ModelConfig) -> nn.Module:
+def _final_norm(config: TransformerConfig) -> nn.Module:
     return nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.norm == "pre" else nn.Identity()
 
 
-def _positions(config: ModelConfig) -> nn.Module:
+def _positions(config: TransformerConfig) -> nn.Module:
     if config.positions == "learned":
         return LearnedPositions(config.d_model, config.max_positions)
     return SinusoidalPositions(config.d_model, config.positions)

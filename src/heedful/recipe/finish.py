@@ -119,7 +119,7 @@ def model_card(recipe: Recipe, model: Seq2Seq, chosen: Chosen) -> str:
     """README.md of the bundle: what it is, what it was made from, and how to use it."""
     data = recipe.data.catalogue or ", ".join(recipe.data.train)
     facts: Mapping[str, Any] = {
-        "Kind": f"{recipe.model.kind}, {recipe.model.norm}-norm, {count_parameters(model):,} parameters",
+        "Kind": f"{recipe.model.summary}, {count_parameters(model):,} parameters",
         "Data": data,
         "Weights": f"{chosen.name}, after {chosen.update:,} updates",
         "Seed": recipe.seed,

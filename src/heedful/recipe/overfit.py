@@ -56,7 +56,6 @@ def overfit(recipe: Recipe, k: int, report: Report) -> Overfit:
 
 
 def _without_noise(recipe: Recipe) -> Recipe:
-    quiet = recipe.model.model_copy(update={"dropout": 0.0, "attention_dropout": 0.0, "ffn_dropout": 0.0})
     training = recipe.training.model_copy(
         update={
             "label_smoothing": 0.0,
@@ -70,7 +69,7 @@ def _without_noise(recipe: Recipe) -> Recipe:
             "max_minutes": None,
         }
     )
-    return recipe.model_copy(update={"model": quiet, "training": training})
+    return recipe.model_copy(update={"model": recipe.model.without_dropout, "training": training})
 
 
 def _drive(recipe: Recipe, prepared: Prepared, model: Seq2Seq, k: int, folder: Path, report: Report) -> float:

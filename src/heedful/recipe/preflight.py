@@ -51,7 +51,7 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPla
             hint="Free some space, choose another `run` directory, or lower training.keep_last.",
         )
     batch = _largest_batch(prepared, plan)
-    _check_positions(recipe, prepared)
+    _check_positions(model.longest, prepared)
     with torch.no_grad():
         loss = compute_loss(model.eval(), batch.to(device_of(model)), recipe.training)
     nll = float(loss.nll) / loss.count
@@ -60,7 +60,8 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPla
             f"The loss before training is {nll}.", hint='Try training.precision = "float32"; then report this.'
         )
     shapes = {name: list(tensor.shape) for name, tensor in zip(Batch._fields[:4], batch[:4], strict=True)}
-    memory = parameters * FLOAT * 4 + _activation_bytes(recipe, batch)
+    kept = recipe.model.kept_numbers(batch.src.shape[1], batch.tgt_in.shape[1])
+    memory = parameters * FLOAT * 4 + len(batch.src) * kept * FLOAT
     share = plan.padding_share(0)
     return Preflight(parameters, plan.batches_per_epoch, share, shapes, nll, memory, disk_bytes, disk_free)
 
@@ -73,30 +74,14 @@ def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
     )
 
 
-def _check_positions(recipe: Recipe, prepared: Prepared) -> None:
-    """Learned positions must reach to the end of every pair, whichever batch it is in."""
+def _check_positions(readable: int | None, prepared: Prepared) -> None:
+    """The model must be able to read every pair to its end, whichever batch it is in."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
         longest = 1 + max(int(lengths.max()) for lengths in (store.source_lengths, store.target_lengths))
-        if recipe.model.positions == "learned" and longest > recipe.model.max_positions:
+        if readable is not None and longest > readable:
             what = f"The longest {split} pair has {longest} tokens"
             way_out = "lower data.max_length" if split == "training" else "remove the pair"
             raise ConfigError(
-                f"{what}, but model.max_positions is {recipe.model.max_positions}.",
+                f"{what}, but model.max_positions is {readable}.",
                 hint=f"Set model.max_positions to at least {longest}, or {way_out}.",
             )
-
-
-def _activation_bytes(recipe: Recipe, batch: Batch) -> int:
-    """What the backward pass needs of the largest batch: a count of the tensors that each sublayer keeps.
-
-    About 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a head (two attentions in a
-    decoder).
-    """
-    model = recipe.model
-    rows, longest_source = batch.src.shape
-    longest_target = batch.tgt_in.shape[1]
-    vectors = 20 * model.d_model + 3 * model.d_ff
-    encoder = model.n_encoder_layers * longest_source * (vectors + 3 * model.n_heads * longest_source)
-    tables = 3 * model.n_heads * (longest_target + longest_source)
-    decoder = model.n_decoder_layers * longest_target * (vectors * 3 // 2 + tables)
-    return rows * (encoder + decoder) * FLOAT

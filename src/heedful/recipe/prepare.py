@@ -15,6 +15,7 @@ from heedful.data.catalogue import load_split
 from heedful.data.check import check_data
 from heedful.data.store import PairStore, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
+from heedful.models.config import TransformerConfig
 from heedful.recipe.recipe import Recipe
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
@@ -43,7 +44,7 @@ def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
     Raises HeedfulError for a corpus that cannot be read, and CheckFailed where dev or test pairs stand in the training
     data, before any work is done.
     """
-    if recipe.model.output_bias:
+    if isinstance(recipe.model, TransformerConfig) and recipe.model.output_bias:
         raise ConfigError("model.output_bias is of imported models, and is not trained.", hint="Leave it out.")
     made_from = _origin(recipe)
     if not (folder / DONE).is_file() or (folder / DONE).read_text(encoding="utf-8") != made_from:

@@ -1,4 +1,4 @@
-"""Named starting points for a recipe: the paper's models, tensor2tensor's versions of them, and small ones.
+"""Named starting points for a recipe: the paper's models, tensor2tensor's versions of them, small ones, and the rivals.
 
 A preset states every value that its source states, so that a default which changes elsewhere does not change it.
 Knows no data.
@@ -126,20 +126,10 @@ _MULTI30K_TINY = {
     "search.beam": 5,
 }
 
-_CHARACTER = {
+_CHARACTER_TRAINING = {
     "tokenizer.joint": False,
     "tokenizer.source.kind": "characters",
-    "model.kind": "transformer",
-    "model.d_model": 128,
-    "model.n_heads": 4,
-    "model.d_ff": 512,
-    "model.n_encoder_layers": 3,
-    "model.n_decoder_layers": 3,
-    "model.norm": "pre",
-    "model.activation": "relu",
-    "model.positions": "sinusoidal",
     "model.tie": "decoder",
-    "model.dropout": 0.1,
     "training.label_smoothing": 0.1,
     "training.max_tokens": 2048,
     "training.optimizer_betas": (0.9, 0.98),
@@ -153,6 +143,56 @@ _CHARACTER = {
     "search.beam": 5,
     "search.length_penalty": 0.0,
     "evaluation.metrics": ("wer", "cer"),
+}
+
+_CHARACTER = {
+    **_CHARACTER_TRAINING,
+    "model.kind": "transformer",
+    "model.d_model": 128,
+    "model.n_heads": 4,
+    "model.d_ff": 512,
+    "model.n_encoder_layers": 3,
+    "model.n_decoder_layers": 3,
+    "model.norm": "pre",
+    "model.activation": "relu",
+    "model.positions": "sinusoidal",
+    "model.dropout": 0.1,
+}
+
+# The published models are wider (1000 a direction, four layers of 1000, 20 layers of 512) and trained on millions of
+# sentences. These have about as many parameters as `character`, and its training.
+_RNN = {
+    **_CHARACTER_TRAINING,
+    "model.kind": "rnn",
+    "model.d_model": 128,
+    "model.d_hidden": 256,
+    "model.n_encoder_layers": 2,
+    "model.n_decoder_layers": 1,
+    "model.bidirectional": True,
+    "model.dropout": 0.2,
+}
+
+_RNN_PLAIN = {**_RNN, "model.cell": "lstm", "model.attention": "none", "model.feedback": True}
+
+_RNN_BAHDANAU = {**_RNN, "model.cell": "gru", "model.attention": "bahdanau"}
+
+_RNN_LUONG = {
+    **_RNN,
+    "model.cell": "lstm",
+    "model.attention": "luong",
+    "model.score": "general",
+    "model.input_feeding": True,
+}
+
+_CONVS2S_SMALL = {
+    **_CHARACTER_TRAINING,
+    "model.kind": "convs2s",
+    "model.d_model": 128,
+    "model.d_hidden": 128,
+    "model.kernel": 3,
+    "model.n_encoder_layers": 5,
+    "model.n_decoder_layers": 5,
+    "model.dropout": 0.1,
 }
 
 _TORCH_DEFAULT = {
@@ -182,6 +222,10 @@ PRESETS = MappingProxyType(
         "character": Preset(
             "spelling to sound, transliteration: characters, 3+3 pre-norm layers of width 128", _CHARACTER
         ),
+        "rnn-plain": Preset("LSTM encoder and decoder with one vector between them [Sutskever 2014]", _RNN_PLAIN),
+        "rnn-bahdanau": Preset("GRU, additive attention by the state before the step [Bahdanau 2015]", _RNN_BAHDANAU),
+        "rnn-luong": Preset("LSTM, general attention by the state after it, input feeding [Luong 2015]", _RNN_LUONG),
+        "convs2s-small": Preset("gated convolutions, attention in each decoder layer [Gehring 2017]", _CONVS2S_SMALL),
         "torch-default": Preset("the layers of torch.nn.Transformer with its default arguments", _TORCH_DEFAULT),
     }
 )

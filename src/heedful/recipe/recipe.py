@@ -11,7 +11,7 @@ from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
-from heedful.models.config import ModelConfig
+from heedful.models.config import AnyModelConfig
 from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
 from heedful.text.config import TokenizerConfig
@@ -26,7 +26,7 @@ class Recipe(Config):
     seed: Annotated[int, Field(ge=0)] = Field(default=1, description="all randomness comes from it")
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig
+    model: AnyModelConfig
     training: TrainingConfig = TrainingConfig()
     search: SearchConfig = SearchConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

@@ -13,7 +13,7 @@ import torch
 from heedful.attention import Mask, attend, fused_attention, scaled_dot
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.text.vocabulary import EOS
 from heedful.training.config import TrainingConfig
 from heedful.training.loop import build_optimizer, compute_loss
@@ -51,7 +51,7 @@ def paths_agree() -> float:
 
 def train_briefly(seconds: float) -> Trained:
     """Train a small Transformer for so long to reverse strings, on its own random numbers."""
-    config = ModelConfig(
+    config = TransformerConfig(
         d_model=64, n_heads=4, d_ff=128, n_encoder_layers=1, n_decoder_layers=1, norm="pre", activation="relu"
     )
     training = TrainingConfig(label_smoothing=0.0, schedule="linear", learning_rate=3e-3)

@@ -10,7 +10,7 @@ import torch
 
 from heedful.config import Layer
 from heedful.models.build import build_model, count_parameters
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.recipe.presets import preset_layer
 from heedful.recipe.recipe import resolve_recipe
 
@@ -64,6 +64,6 @@ def table3(vocab_size: int) -> list[Count]:
 
 def _parameters(changes: dict[str, object], vocab_size: int) -> int:
     layers = [preset_layer("paper-base"), Layer("Table 3", {"data": {"catalogue": "copy"}, "model": changes})]
-    config: ModelConfig = resolve_recipe(layers).config.model
+    config: TransformerConfig = resolve_recipe(layers).config.model
     with torch.device("meta"):
         return count_parameters(build_model(config, vocab_size, vocab_size))
