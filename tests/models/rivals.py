@@ -19,6 +19,9 @@ RIVALS: dict[str, ModelConfig] = {
         "bahdanau, lstm": {"attention": "bahdanau", "cell": "lstm", "n_decoder_layers": 2, "bidirectional": False},
         "luong, dot": {"attention": "luong", "score": "dot", "tie": "none"},
         "luong, general, lstm": {"attention": "luong", "cell": "lstm", "n_encoder_layers": 2, "n_decoder_layers": 2},
+        "luong, local-m": {"attention": "luong", "window": "local-m", "window_radius": 2},
+        "luong, local-p": {"attention": "luong", "window": "local-p", "window_radius": 4, "input_feeding": True},
+        "luong, location": {"attention": "luong", "score": "location", "max_positions": 90},
         "luong, concat, fed": {"attention": "luong", "score": "concat", "input_feeding": True},
     }.items()
 }

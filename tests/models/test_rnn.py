@@ -6,6 +6,7 @@ from tests.models.rivals import RIVALS, rival
 from tests.models.tiny import PAIRS, batch_of
 from torch import Tensor, nn
 
+from heedful.attention import General, Map
 from heedful.models.build import build_model
 from heedful.models.config import RNNConfig
 from heedful.models.rnn import RNN
@@ -107,6 +108,35 @@ def test_luong_by_hand(name: str) -> None:
     batch = torch.tensor([source])
     found = model(batch, torch.ones_like(batch, dtype=torch.bool), torch.tensor([target]))
     torch.testing.assert_close(found[0], torch.stack(expected))
+
+
+@pytest.mark.parametrize("name", ["luong, local-m", "luong, local-p"])
+def test_local_windows_by_hand(name: str) -> None:
+    """The softmax of the scores in [p - D, p + D]; p is t, or (S - 1) sigmoid(v . tanh(W h_t)) with a Gaussian of
+    sigma = D / 2 upon it, not renormalised. [spec C6]
+    """
+    model = made(name)
+    decoder = model.decoder
+    assert isinstance(decoder, LuongDecoder)
+    source, target = torch.tensor([[5, 6, 7, 8, 9, 10, 4, 3]]), torch.tensor([[2, 8, 9, 4, 5]])
+    maps: list[Map] = []
+    queries: list[Tensor] = []
+    handle = decoder.recurrence.register_forward_hook(lambda _module, _inputs, outputs: queries.append(outputs[0]))
+    memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+    model.decode(memory, target, maps)
+    handle.remove()
+    assert isinstance(decoder.score, General)
+    for t, state in enumerate(torch.cat(queries, dim=1)[0]):
+        p, radius = torch.tensor(float(t), dtype=torch.float64), 2
+        if decoder.predict is not None:
+            p, radius = 7 * torch.sigmoid(decoder.predict.outer(torch.tanh(decoder.predict.inner(state))))[0], 4
+        places = torch.arange(8)
+        inside = (places - p).abs() <= radius
+        exponentials = (memory.values[0] @ (decoder.score.weight.T @ state)).exp() * inside
+        weights = exponentials / exponentials.sum()
+        if decoder.predict is not None:
+            weights = weights * torch.exp(-((places - p) ** 2) / (2 * (radius / 2) ** 2))
+        torch.testing.assert_close(maps[0].weights[0, t], weights.float())
 
 
 def test_without_attention_only_the_summary_is_read() -> None:

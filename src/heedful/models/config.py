@@ -110,7 +110,7 @@ class RNNConfig(ModelConfig):
     """A recurrent encoder and decoder, with or without attention. [Sutskever 2014; Cho 2014; Bahdanau 2015; Luong 2015]
 
     `attention` has no default: "none" reads the source through one vector, "bahdanau" asks with the state before the
-    step, "luong" with the one after it. Only "luong" has a `score` and `input_feeding`.
+    step, "luong" with the one after it. Only "luong" has a `score`, a `window` and `input_feeding`.
     """
 
     kind: Literal["rnn"] = "rnn"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -122,8 +122,16 @@ class RNNConfig(ModelConfig):
     bidirectional: bool = Field(default=True, description="read the source in both directions")
     attention: Literal["none", "bahdanau", "luong"] = Field(description="how each step reads the source")
     feedback: bool = Field(default=True, description="false, without attention only: the last word is not fed back")
-    score: Literal["dot", "general", "concat"] | None = Field(default=None, description="of luong; left out: general")
+    score: Literal["dot", "general", "concat", "location"] | None = Field(
+        default=None, description="of luong; left out: general"
+    )
+    window: Literal["local-m", "local-p"] | None = Field(
+        default=None,
+        description="of luong: read around the step's own place, or a predicted one; left out: all",
+    )
+    window_radius: Count = Field(default=10, description="D, of both windows: 2 D + 1 tokens")
     input_feeding: bool = Field(default=False, description="luong: a step also sees the vector that predicted last")
+    max_positions: Count = Field(default=1024, description='score = "location": the longest sequence')
     tie: Tie = Field(default="decoder", description="all: source, target and output share one matrix")
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and on what predicts")
 
@@ -132,7 +140,7 @@ class RNNConfig(ModelConfig):
         if self.bidirectional and self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
         if self.attention != "luong":
-            for name in ("score", "input_feeding"):
+            for name in ("score", "window", "input_feeding"):
                 if getattr(self, name):
                     raise ValueError(f'`{name}` is of `attention` = "luong", but that is "{self.attention}"')
         if self.attention != "none" and not self.feedback:
@@ -140,7 +148,12 @@ class RNNConfig(ModelConfig):
         return self
 
     @property
-    def luong_score(self) -> Literal["dot", "general", "concat"]:
+    def longest(self) -> int | None:
+        """The longest sequence that the score can read; None for any."""
+        return self.max_positions if self.score == "location" else None
+
+    @property
+    def luong_score(self) -> Literal["dot", "general", "concat", "location"]:
         """The score of [Luong 2015], "general" where none is named."""
         return self.score or "general"
 

@@ -82,6 +82,10 @@ class RNN(Seq2Seq):
     def memory_width(self) -> int:
         return self.config.d_hidden
 
+    @property
+    def longest(self) -> int | None:
+        return self.config.longest
+
     def output_weight(self) -> Float[Tensor, "V D"]:
         return self.output.weight
 

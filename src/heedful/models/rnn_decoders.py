@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import Additive, Attended, General, Map, Mask, attend, dot
+from heedful.attention import Additive, Attended, General, Location, Map, Mask, attend, dot, softmax
+from heedful.attention.local import LocalP, PositionPredictor
 from heedful.layers.dropout import Dropout
 from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory
@@ -39,11 +40,12 @@ class Past(NamedTuple):
 
     states: tuple[Float[Tensor, "L N H"], ...]  # of GRU cells one, of LSTM cells two
     last: Float[Tensor, "N D"]  # what predicted last; zeros at the start
+    length: int  # steps taken
 
     def reorder(self, rows: Int[Tensor, " N"]) -> "Past":
         """Those of these rows, in this order."""
         states = tuple(state.index_select(1, rows) for state in self.states)
-        return Past(states, self.last.index_select(0, rows))
+        return Past(states, self.last.index_select(0, rows), self.length)
 
 
 class Decoded(NamedTuple):
@@ -85,7 +87,7 @@ class Decoder(nn.Module, ABC):
         """tanh(W c + b), the first state of every layer, from the last one of the encoder. [Bahdanau 2015, A.2.2]"""
         parts = torch.tanh(self.bridge(summary)).unflatten(1, (-1, self.layers, summary.shape[1]))
         states = tuple(part.transpose(0, 1).contiguous() for part in parts.unbind(1))
-        return Past(states, summary.new_zeros(len(summary), width))
+        return Past(states, summary.new_zeros(len(summary), width), 0)
 
     def advance(
         self, inputs: Float[Tensor, "N T E"], states: tuple[Tensor, ...]
@@ -119,7 +121,7 @@ class BottleneckDecoder(Decoder):
         known = [context, embedded] if self.feedback else [context]
         outputs, states = self.advance(torch.cat(known, dim=-1), past.states)
         hidden = torch.tanh(self.readout(torch.cat([outputs, *known], dim=-1)))
-        return Decoded(self.dropout(hidden), Past(states, past.last))
+        return Decoded(self.dropout(hidden), Past(states, past.last, past.length + length))
 
 
 @final
@@ -154,14 +156,15 @@ class BahdanauDecoder(Decoder):
         if maps is not None:
             record(maps, "decoder.0.cross", weights_of(reads), source.padding)
         hidden = torch.tanh(self.readout(torch.cat([torch.stack(outputs, dim=1), embedded], dim=-1)))
-        return Decoded(self.dropout(hidden), Past(states, past.last))
+        return Decoded(self.dropout(hidden), Past(states, past.last, past.length + embedded.shape[1]))
 
 
 @final
 class LuongDecoder(Decoder):
     """Attention asks with the state after the step, and predicts from tanh(W_c [c_t; h_t]). [Luong 2015, 3, Eq. 5]
 
-    With input feeding a step sees, beside y_{t-1}, the vector that predicted it [3.3]; else all steps are read at once.
+    A window of local-m stands around the place of the step itself, one of local-p around a predicted one [3.2]. With
+    input feeding a step sees, beside y_{t-1}, the vector that predicted it [3.3]; else all steps are read at once.
     """
 
     def __init__(self, config: RNNConfig) -> None:
@@ -171,8 +174,11 @@ class LuongDecoder(Decoder):
             "dot": lambda: dot,
             "general": lambda: General(width, width),
             "concat": lambda: Additive(width, width, width),
+            "location": lambda: Location(width, config.max_positions),
         }[config.luong_score]()
         self.input_feeding = config.input_feeding
+        self.radius = None if config.window is None else config.window_radius
+        self.predict = PositionPredictor(width, width) if config.window == "local-p" else None
         self.combine = nn.Linear(2 * width, config.d_model, bias=False)
 
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
@@ -186,18 +192,26 @@ class LuongDecoder(Decoder):
         for inputs in embedded.split(1, dim=1) if self.input_feeding else [embedded]:
             fed = [inputs, past.last[:, None].to(inputs.dtype)] if self.input_feeding else [inputs]
             outputs, states = self.advance(torch.cat(fed, dim=-1), past.states)
-            read = self._read(outputs, source)
+            read = self._read(outputs, past.length, source)
             context = read.context.reshape(outputs.shape)
             hidden.append(self.dropout(torch.tanh(self.combine(torch.cat([context, outputs], dim=-1)))))
-            past = Past(states, hidden[-1][:, -1])
+            past = Past(states, hidden[-1][:, -1], past.length + inputs.shape[1])
             reads.append(read)
         if maps is not None:
             record(maps, "decoder.0.cross", weights_of(reads), source.padding)
         return Decoded(torch.cat(hidden, dim=1), past)
 
-    def _read(self, outputs: Float[Tensor, "N T H"], source: Source) -> Attended:
+    def _read(self, outputs: Float[Tensor, "N T H"], length: int, source: Source) -> Attended:
         score = self.score.match if isinstance(self.score, Additive) else self.score
-        return attend(beside(outputs, source), source.key, source.value, score=score, mask=source.padding)
+        query, mask, normalise = beside(outputs, source), source.padding, softmax
+        if self.predict is not None and self.radius is not None:
+            n_keys = mask.visible.sum(dim=-1)[:, 0, 0]
+            normalise = LocalP(self.predict(query[:, 0], n_keys), self.radius)
+        elif self.radius is not None:
+            steps = torch.arange(length, length + outputs.shape[1], device=query.device)
+            around = Mask.around(steps.repeat(query.shape[2] // len(steps)), self.radius, source.key.shape[2])
+            mask = mask & around
+        return attend(query, source.key, source.value, score=score, mask=mask, normalise=normalise)
 
 
 def beside(queries: Float[Tensor, "N T H"], source: Source) -> Float[Tensor, "B 1 KT H"]:
