@@ -154,7 +154,7 @@ class RNNConfig(ModelConfig):
 
     @property
     def luong_score(self) -> Literal["dot", "general", "concat", "location"]:
-        """The score of [Luong 2015], "general" where none is named."""
+        """The score of "luong": "general" where none is named."""
         return self.score or "general"
 
     @property
