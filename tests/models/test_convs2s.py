@@ -57,8 +57,8 @@ def test_decoder_layer_by_hand() -> None:
         h = gated(layer, torch.stack(places[t : t + 3]))
         d = layer.project_query.weight @ h + layer.project_query.bias + g[0, t]
         scores = [(d @ z[0, j]).exp() for j in range(3)]
-        a = [score / sum(scores) for score in scores]
-        context = 3 * math.sqrt(1 / 3) * sum(a[j] * (z[0, j] + e[0, j]) for j in range(3))
+        a = [score / torch.stack(scores).sum() for score in scores]
+        context = 3 * math.sqrt(1 / 3) * torch.stack([a[j] * (z[0, j] + e[0, j]) for j in range(3)]).sum(dim=0)
         h = (h + layer.project_context.weight @ context + layer.project_context.bias) / math.sqrt(2)
         rows.append((h + x[0, t]) / math.sqrt(2))
         assert weights is not None

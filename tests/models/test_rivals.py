@@ -242,7 +242,7 @@ def test_both_number_types_train(name: str) -> None:
     losses = []
     for precision in ("float32", "bfloat16"):
         model = rival(name).float().train()
-        loss = compute_loss(model, BATCH, TrainingConfig(precision=precision))
+        loss = compute_loss(model, BATCH, TrainingConfig.model_validate({"precision": precision}))
         loss.smoothed.backward()
         losses.append(float(loss.nll.detach()) / loss.count)
     assert losses[0] == pytest.approx(losses[1], rel=0.02)

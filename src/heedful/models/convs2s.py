@@ -132,6 +132,7 @@ class GatedConvolution(nn.Module):
         self.dropout = Dropout(config.dropout)
         gain = 4 * (1 - config.dropout)  # a gate halves its input, and dropout adds variance [3.5]
         nn.init.normal_(self.convolution.weight, std=math.sqrt(gain / (config.kernel * config.d_hidden)))
+        assert self.convolution.bias is not None
         nn.init.zeros_(self.convolution.bias)
 
     def forward(self, x: Float[Tensor, "N L C"]) -> Float[Tensor, "N T C"]:
