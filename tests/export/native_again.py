@@ -25,6 +25,11 @@ def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
     return [what for what, is_so in wrong.items() if is_so]
 
 
+def computes_in(number_type: str) -> bool:
+    """Every number type that there is."""
+    return True
+
+
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     """The weights; "spoilt" with noise."""
     weights = weights_of(bundle.model)

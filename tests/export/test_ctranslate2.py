@@ -12,6 +12,7 @@ from tests.export.little_models import LINES, learned_run, letters, native, rand
 from tests.models.tiny import EVERY_VARIANT
 
 from heedful.attention import dot
+from heedful.decoding.rules import Rules
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export import ctranslate2 as target
 from heedful.export.ctranslate2_engine import CTranslate2Translator
@@ -189,8 +190,15 @@ class TestLines:
             engine.translate(["a"], prefixes=["abcdefghi"])
         with pytest.raises(HeedfulError, match=r"Pair 1 has 1101 tokens, but this export has 1030 positions\."):
             engine.score(["a" * 1100], ["a"])
-        with pytest.raises(ConfigError, match="it cannot sample"):
-            engine.with_search({"temperature": 1.0})
+        with pytest.raises(ConfigError, match="can neither require nor forbid phrases"):
+            engine.translate(["a", "b"], rules=[Rules(), Rules(forbid=["c"])])
+        others = {"temperature": 1.0, "top_k": 3, "top_p": 0.5, "epsilon": 0.1, "seed": 7, "no_repeat_ngram": 2}
+        for key, value in {**others, "mbr_samples": 4, "mbr_utility": "bleu"}.items():
+            with pytest.raises(ConfigError, match=rf"The engine ctranslate2 has no `{key}`.*\nhint: Use the native"):
+                engine.with_search({key: value})
+        sampling = engine.search.model_copy(update={"temperature": 1.0})
+        with pytest.raises(ConfigError, match="has no `temperature`"):
+            CTranslate2Translator(engine.folder, engine.tokenizers, sampling, "float32", engine.longest)
         assert engine.translate([]) == []
         assert engine.score([], []) == []
 

@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,13 +18,13 @@ from heedful.errors import ConfigError
 if TYPE_CHECKING:
     from heedful.decoding.config import SearchConfig
     from heedful.decoding.translation import Translation
-    from heedful.decoding.translator import Translator
+    from heedful.recipe.engines import TextEngine
 
 CHUNK = 1000  # lines that are read, sorted by length and translated together
 
 
 def translate(
-    model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
+    model: Annotated[Path, typer.Argument(help="A run directory, a model bundle or an export.")],
     file: Annotated[Path, typer.Argument(help="A text file; - is standard input.")] = Path("-"),
     output: options.Output = None,
     n_best: options.NBest = 1,
@@ -45,13 +46,14 @@ def translate(
     shortlist: options.Shortlist = False,
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
+    engine: options.Engine = None,
+    number_type: options.NumberType = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.recipe.load import load_ensemble
-    from heedful.text.files import replacing
+    from heedful.recipe.engines import Choice, open_engine
 
     changes = {
         "beam": beam,
@@ -70,14 +72,26 @@ def translate(
     asked = {key: value for key, value in changes.items() if value is not None and value is not False}
     chunks = _chunks(one.with_all(prefix, require, forbid) for one in read_inputs(file, input_format))
     first = next(chunks, [])  # a missing file is found before the model is loaded
-    loaded = load_ensemble(model, ensemble or [], ensemble_mean)
-    translator = loaded.with_search({**asked, "beam": max(beam or loaded.search.beam, n_best)})
-    _refuse_contradictions(translator.search, asked, n_best)
-    found = _translated(translator, chain([first], chunks), n_best)
+    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
+        for remark in opened.remarks:
+            typer.echo(remark, err=True)
+        loaded = opened.engine
+        translator = loaded.with_search({**asked, "beam": max(beam or loaded.search.beam, n_best)})
+        _refuse_contradictions(translator.search, asked, n_best)
+        found = _translated(translator, chain([first], chunks), n_best)
+        _write(found, file, output, partial(_rendered, n_best=n_best, as_json=as_json))
+
+
+def _write(
+    found: "Iterator[tuple[str, Translation]]", file: Path, output: Path | None, rendered: Callable[..., Iterator[str]]
+) -> None:
+    from heedful.text.files import replacing
+
     with nullcontext(sys.stdout.buffer) if output is None else replacing(output) as sink:
         for number, (source, one) in enumerate(found, start=1):
             _warn(one.warnings, f"{file}:{number}")
-            for line in _rendered(number, source, one, n_best, as_json):
+            for line in rendered(number, source, one):
                 sink.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
         sink.flush()
 
@@ -108,7 +122,7 @@ def _chunks(inputs: Iterator[Input]) -> Iterator[list[Input]]:
 
 
 def _translated(
-    translator: "Translator", chunks: Iterable[list[Input]], n_best: int
+    translator: "TextEngine", chunks: Iterable[list[Input]], n_best: int
 ) -> "Iterator[tuple[str, Translation]]":
     done = 0
     for chunk in chunks:

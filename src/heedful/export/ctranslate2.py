@@ -41,6 +41,11 @@ def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
     return [] if config.kind == "transformer" else [f'kind = "{config.kind}"']
 
 
+def computes_in(number_type: str) -> bool:
+    """What the library has kernels for on this processor; bfloat16 on few."""
+    return number_type in library().get_supported_compute_types("cpu")
+
+
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     """Write model.bin, config.json and the vocabularies. Raises ConfigError for attention that is not the paper's."""
     _check_attention(bundle.model)

@@ -24,7 +24,8 @@ import torch
 
 from heedful.config import Layer, resolve
 from heedful.decoding.config import SearchConfig
-from heedful.decoding.search import Hypothesis, length_penalty
+from heedful.decoding.rules import Requesting, Rules
+from heedful.decoding.search import Hypothesis, Request, length_penalty
 from heedful.decoding.segments import Segment, batches, join_segments, segment_line, tokens_of
 from heedful.decoding.translation import Scored, Translation
 from heedful.decoding.translator import refuse_single_text
@@ -40,6 +41,16 @@ def library() -> ModuleType:
     except ImportError:
         hint = "Install it with: pip install 'heedful[fast]'."
         raise HeedfulError("CTranslate2 is not installed.", hint=hint) from None
+
+
+CAN_CHANGE = ("beam", "length_penalty", "max_extra", "max_tokens", "max_source")
+OTHER_WAYS = (
+    "temperature",
+    "mbr_samples",
+    "no_repeat_ngram",
+    "shortlist",
+)  # each is off unless set
+HINT = "Use the native engine."
 
 
 class Wanted(NamedTuple):
@@ -66,11 +77,11 @@ class CTranslate2Translator:
     ) -> None:
         """`longest` is the number of positions: those of a source with its EOS, or of an output with BOS.
 
-        Raises ConfigError for sampling.
+        Raises ConfigError where the settings ask for what the library does not do, or not as ours.
         """
-        if search.temperature is not None:
-            hint = "Use --engine native for sampling."
-            raise ConfigError("The engine ctranslate2 only searches: it cannot sample as ours does.", hint=hint)
+        for key in OTHER_WAYS:
+            if getattr(search, key):
+                raise ConfigError(f"The engine ctranslate2 has no `{key}`.", hint=HINT)
         self.folder, self.tokenizers, self.search = folder, tokenizers, search
         self.number_type, self.longest = number_type, longest
         self.scores_tokens = True
@@ -83,7 +94,13 @@ class CTranslate2Translator:
         """The same model, searched with some settings changed. Raises ConfigError for a setting that cannot be."""
         layers = [Layer("model", self.search.model_dump()), Layer("search", dict(changes))]
         search: SearchConfig = resolve(SearchConfig, layers).config
-        return CTranslate2Translator(self.folder, self.tokenizers, search, self.number_type, self.longest)
+        for key in SearchConfig.model_fields:
+            if key not in CAN_CHANGE and getattr(search, key) != getattr(self.search, key):
+                raise ConfigError(f"The engine ctranslate2 has no `{key}`.", hint=HINT)
+        changed = CTranslate2Translator(self.folder, self.tokenizers, search, self.number_type, self.longest)
+        changed.scores_tokens = self.scores_tokens
+        changed._readers = self._readers  # the model is read once
+        return changed
 
     def without_tokens(self) -> "CTranslate2Translator":
         """The same model, whose outputs come without their tokens: a quarter less work."""
@@ -98,28 +115,39 @@ class CTranslate2Translator:
         return self.number_type if self.number_type in known else "float32"
 
     def translate(
-        self, lines: Sequence[str], *, n_best: int = 1, prefixes: Sequence[str] | None = None
+        self,
+        lines: Sequence[str],
+        *,
+        n_best: int = 1,
+        prefixes: Sequence[str] | None = None,
+        rules: Sequence[Rules] | None = None,
+        first_line: int = 1,
     ) -> list[Translation]:
         """Outputs for lines of text, each with its `n_best` best candidates.
 
-        `prefixes`, one a line, are texts with which the outputs must begin. Raises ValueError if n_best exceeds the
-        beam.
+        `prefixes`, one a line, are texts with which the outputs must begin. Errors count lines from `first_line`.
+        Raises ValueError if n_best exceeds the beam, and ConfigError for any rule.
         """
         refuse_single_text("lines", lines)
         if n_best > self.search.beam:
             raise ValueError(f"`n_best` must be at most `beam` ({self.search.beam}), but is {n_best}.")
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"`prefixes` must have one entry a line ({len(lines)}), but has {len(prefixes)}.")
+        if any(rule.require or rule.forbid for rule in rules or ()):
+            raise ConfigError("The engine ctranslate2 can neither require nor forbid phrases.", hint=HINT)
         split_at = min(self.search.max_source, self.longest - 1)
         source = self.tokenizers.source
         segments = [part for n, line in enumerate(lines) for part in segment_line(n, line, source, split_at)]
         of_line: list[list[int]] = [[] for _ in lines]
         for number, segment in enumerate(segments):
             of_line[segment.line].append(number)
-        wanted = [
-            self._wanted(part, prefixes[part.line] if prefixes and of_line[part.line][0] == number else "")
-            for number, part in enumerate(segments)
-        ]
+        request = Requesting(self.tokenizers.target, self.search, self.longest)
+        wanted = []
+        for number, part in enumerate(segments):
+            prefix = prefixes[part.line] if prefixes and of_line[part.line][0] == number else ""
+            place = f"Line {part.line + first_line}"
+            asked = request(place, len(part.ids), prefix, Rules(), len(of_line[part.line]))
+            wanted.append(self._wanted(part, asked))
         found = self._search(segments, wanted, n_best)
         target = self.tokenizers.target
         return [join_segments([segments[n] for n in ns], [found[n] for n in ns], target, split_at) for ns in of_line]
@@ -142,14 +170,9 @@ class CTranslate2Translator:
         scored = zip(pairs, log_p, strict=True)
         return [Scored(sum(values), tokens_of(ids, values, self.tokenizers.target)) for (_, ids), values in scored]
 
-    def _wanted(self, segment: Segment, prefix: str) -> Wanted:
-        ids = self.tokenizers.target.encode(prefix) if prefix else []
-        longest = min(len(segment.ids) + self.search.max_extra, self.longest - 1)
-        if len(ids) > longest:
-            what = f"Line {segment.line + 1}: the prefix has {len(ids)} tokens, but an output at most {longest}."
-            raise HeedfulError(what, hint="Shorten it, or raise search.max_extra.")
+    def _wanted(self, segment: Segment, request: Request) -> Wanted:
         source = [self._source_tokens[i] for i in segment.ids]
-        return Wanted(source, longest, [self._target_tokens[i] for i in ids])
+        return Wanted(source, request.max_length, [self._target_tokens[i] for i in request.prefix])
 
     def _search(self, segments: list[Segment], wanted: list[Wanted], n_best: int) -> list[list[Hypothesis]]:
         """The `n_best` best hypotheses of each segment, best first."""

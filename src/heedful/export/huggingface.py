@@ -84,6 +84,11 @@ def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
     return refused
 
 
+def computes_in(number_type: str) -> bool:
+    """Every number type that there is."""
+    return True
+
+
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     """Write the files listed above into a folder. Raises HeedfulError where transformers cannot read them later on."""
     transformers()

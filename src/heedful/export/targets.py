@@ -7,9 +7,10 @@ An export holds, beside the files of its target,
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
 
-Knows of a target only the four names that each target's module has: `refusals(config, tokenizers)`, what of a model
+Knows of a target only the five names that each target's module has: `refusals(config, tokenizers)`, what of a model
 the target cannot express; `export(bundle, folder, number_type)`, which writes the target's own files into a folder
-that has the ones above but the last; `open_export(folder)`, the engine that reads them; `TOLERANCES`, by number type.
+that has the ones above but the last; `computes_in(number_type)`; `open_export(folder)`, the engine that reads them;
+`TOLERANCES`, by number type.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,6 +47,10 @@ class Target(Protocol):
 
     def export(self, bundle: Bundle, folder: Path, number_type: str) -> None:
         """Write the target's own files into an existing folder."""
+        ...
+
+    def computes_in(self, number_type: str) -> bool:
+        """Whether it has products in this type on this machine, or only float32 ones with weights rounded to it."""
         ...
 
     def open_export(self, folder: Path) -> Engine:
