@@ -89,6 +89,19 @@ class TestTranslate:
         said = "ctranslate2 cannot compute in bfloat16 on this machine: float32 with weights rounded to bfloat16\n"
         assert outcome.err == said
 
+    @pytest.mark.parametrize("number_type", ["float32", "bfloat16", "int8"])
+    def test_the_native_engine_has_types_too(self, number_type: str, run: Path, text: str, heedful: Callable) -> None:
+        outcome = heedful("translate", str(run), text, "--type", number_type)
+        wanted = load(run).with_search({"precision": number_type}).translate(LINES)
+        assert (outcome.code, outcome.out) == (0, "".join(f"{found.text}\n" for found in wanted))
+
+    def test_native_auto_says_how_it_chose(self, run: Path, text: str, heedful: Callable) -> None:
+        outcome = heedful("translate", str(run), text, "--type", "auto")
+        assert outcome.code == 0, outcome.err
+        assert outcome.err.startswith("native computes in ")
+        assert all(f"{number_type} " in outcome.err for number_type in ("float32", "bfloat16", "int8"))
+        assert len(outcome.out.splitlines()) == len(LINES)
+
     def test_auto_says_how_it_chose(self, run: Path, text: str, temporary: Path, heedful: Callable) -> None:
         outcome = heedful("translate", str(run), text, "--engine", "ctranslate2", "--type", "auto")
         assert outcome.code == 0, outcome.err
@@ -105,7 +118,7 @@ class TestRefusals:
         [
             (("--engine", "marian"), 'There is no engine "marian".\nhint: Use one of: native, ctranslate2, onnx.'),
             (("--engine", "huggingface"), 'There is no engine "huggingface".'),
-            (("--type", "int8"), "A number type is chosen for exports, and the native engine needs none."),
+            (("--type", "int3"), "'float32', 'bfloat16' or 'int8'"),
             (("--engine", "ctranslate2", "--type", "int3"), 'The target ctranslate2 has no number type "int3".'),
             (("--engine", "ctranslate2", "--temperature", "1"), "The engine ctranslate2 has no `temperature`."),
             (("--engine", "ctranslate2", "--seed", "7"), "The engine ctranslate2 has no `seed`."),

@@ -54,6 +54,8 @@ def evaluate(
     with open_engine(model, choice, items.sources, tokens=False) as opened, run or nullcontext():
         for remark in opened.remarks:
             typer.echo(remark, err=True)
+        if number_type is not None and is_native(model, choice):
+            recipe = _in_precision(recipe, opened.engine.search.precision)
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
         found = score_test_set(opened.engine.with_search(recipe.search.model_dump()), items, recipe)
         if run is not None:
@@ -77,6 +79,10 @@ def _recipe(model: Path, overrides: list[str]) -> "Recipe":
             f"`{fixed[0]}` cannot be changed after training.", hint=f"Here one can set {', '.join(MAY_CHANGE)}."
         )
     return resolve_recipe([read_toml(recipe_file(model)), changes]).config
+
+
+def _in_precision(recipe: "Recipe", precision: str) -> "Recipe":
+    return recipe.model_copy(update={"search": recipe.search.model_copy(update={"precision": precision})})
 
 
 def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":

@@ -55,5 +55,7 @@ Engine = Annotated[
 ]
 NumberType = Annotated[
     str | None,
-    typer.Option("--type", metavar="float32|int8|bfloat16|auto", help="Of that engine; auto: the quickest, measured."),
+    typer.Option(
+        "--type", metavar="float32|int8|bfloat16|auto", help="What it computes in; auto: the quickest, measured."
+    ),
 ]

@@ -89,16 +89,23 @@ def _write(
     from heedful.text.files import replacing
 
     with nullcontext(sys.stdout.buffer) if output is None else replacing(output) as sink:
-        for number, (source, one) in enumerate(found, start=1):
-            _warn(one.warnings, f"{file}:{number}")
+        for number, (source, one) in enumerate(_warned(found, file), start=1):
             for line in rendered(number, source, one):
                 sink.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
         sink.flush()
 
 
-def _warn(warnings: list[str], place: str) -> None:
-    for warning in warnings:
-        typer.echo(f"warning: {place}: {warning}", err=True)
+def _warned(found: "Iterator[tuple[str, Translation]]", file: Path) -> "Iterator[tuple[str, Translation]]":
+    """What was found, as it is; warnings are told on the way, and unknown symbols of all lines at the end."""
+    unknown: dict[int, int] = {}
+    for number, (source, one) in enumerate(found, start=1):
+        for warning in one.warnings:
+            typer.echo(f"warning: {file}:{number}: {warning}", err=True)
+        if one.unknown:
+            unknown[number] = one.unknown
+        yield source, one
+    if unknown:
+        typer.echo(_unknown_symbols(file, unknown), err=True)
 
 
 def _refuse_contradictions(search: "SearchConfig", asked: Mapping[str, object], n_best: int) -> None:
@@ -108,7 +115,10 @@ def _refuse_contradictions(search: "SearchConfig", asked: Mapping[str, object], 
         idle = [f"--{key.replace('_', '-')}" for key in ("mbr_candidates", "mbr_utility") if key in asked]
         if idle:
             raise ConfigError(f"{idle[0]} without --mbr.", hint="Say by --mbr N how many samples to draw.")
-        if isinstance(beam, int) and search.temperature is None and n_best > beam:
+        if beam is not None and search.temperature is not None:
+            hint = "Use one of them."
+            raise ConfigError("--beam searches and --temperature samples: one excludes the other.", hint=hint)
+        if isinstance(beam, int) and n_best > beam:
             hint = f"Use --beam {n_best}."
             raise ConfigError(f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=hint)
     elif beam is not None and search.mbr_candidates == "samples":
@@ -138,6 +148,15 @@ def _translated(
         done += len(chunk)
 
 
+def _unknown_symbols(file: Path, counts: dict[int, int]) -> str:
+    """One warning for all lines with symbols that the vocabulary lacks: {line: how many}."""
+    total, first = sum(counts.values()), min(counts)
+    what = f"{total} unknown symbol{'s' if total > 1 else ''} in the source"
+    if len(counts) == 1:
+        return f"warning: {file}:{first}: {what}"
+    return f"warning: {file}: {what}, in {len(counts)} lines, the first of them {first}"
+
+
 def _rendered(number: int, source: str, found: "Translation", n_best: int, as_json: bool) -> Iterator[str]:
     if as_json:
         best = [
@@ -150,6 +169,7 @@ def _rendered(number: int, source: str, found: "Translation", n_best: int, as_js
             "text": found.text,
             "score": found.score,
             "warnings": found.warnings,
+            "unknown": found.unknown,
             "n_best": best,
         }
         yield json.dumps(facts, ensure_ascii=False)

@@ -33,9 +33,7 @@ def measure_types(bundle: Bundle, target: str, lines: Sequence[str]) -> list[Tim
 
     Raises HeedfulError where no line has any text.
     """
-    sample = [line for line in lines if line.strip()][:SENTENCES]
-    if not sample:
-        raise HeedfulError("There is no text to measure number types on.", hint="Name the type: --type float32.")
+    sample = _sample(lines)
     module = target_module(target)
     with TemporaryDirectory() as place:
         engines: dict[str, Engine] = {}
@@ -45,8 +43,17 @@ def measure_types(bundle: Bundle, target: str, lines: Sequence[str]) -> list[Tim
                 folder.mkdir()
                 write_export(bundle, folder, target, number_type)
                 engines[number_type] = module.open_export(folder)
-        texts = {name: [found.text for found in engine.translate(sample)] for name, engine in engines.items()}
-        rounds = [{name: _seconds(engine, sample) for name, engine in engines.items()} for _ in range(ROUNDS)]
+        return time_engines(engines, sample)
+
+
+def time_engines(engines: Mapping[str, Engine], lines: Sequence[str]) -> list[Timing]:
+    """Time engines that are named by their number types, one after the other in each round; one is of float32.
+
+    Raises HeedfulError where no line has any text.
+    """
+    sample = _sample(lines)
+    texts = {name: [found.text for found in engine.translate(sample)] for name, engine in engines.items()}
+    rounds = [{name: _seconds(engine, sample) for name, engine in engines.items()} for _ in range(ROUNDS)]
     return [
         Timing(name, min(seconds[name] for seconds in rounds), _equal_share(texts[EXACT], texts[name]))
         for name in engines
@@ -59,6 +66,13 @@ def choose_type(timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) 
     right = [one for one in timings if one.equal_texts >= tolerances[one.number_type].equal_texts]
     quickest = min(right, key=lambda one: one.seconds)
     return quickest.number_type if quickest.seconds < GAIN * by_name[EXACT].seconds else EXACT
+
+
+def _sample(lines: Sequence[str]) -> list[str]:
+    sample = [line for line in lines if line.strip()][:SENTENCES]
+    if not sample:
+        raise HeedfulError("There is no text to measure number types on.", hint="Name the type: --type float32.")
+    return sample
 
 
 def _seconds(engine: Engine, lines: Sequence[str]) -> float:

@@ -12,15 +12,25 @@ from typing import NamedTuple, Protocol, Self, cast
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.rules import Rules
 from heedful.decoding.translation import Scored, Translation
+from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
 from heedful.export.ctranslate2_engine import CTranslate2Translator
-from heedful.export.fastest import EXACT, choose_type, measure_types
+from heedful.export.fastest import EXACT, Timing, choose_type, measure_types, time_engines
+from heedful.export.parity import FLOAT32, Tolerance
 from heedful.export.targets import check_expressible, is_export, read_export, target_module, write_export
+from heedful.layers.product import computes_in
 from heedful.models.bundle import Bundle, load_bundle
+from heedful.models.device import device_of
 from heedful.recipe.load import bundle_folder, load_ensemble
 
 ENGINES = ("native", "ctranslate2", "onnx")
 AUTO = "auto"
+
+NATIVE_TOLERANCES: Mapping[str, Tolerance] = {
+    "float32": FLOAT32,
+    "bfloat16": Tolerance(equal_texts=0.9, log_p=0.2),
+    "int8": Tolerance(equal_texts=0.75, log_p=0.5),
+}
 
 
 class TextEngine(Protocol):
@@ -99,10 +109,7 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
     if is_export(model):
         yield _lightened(_open_export(model, choice), tokens)
     elif native:
-        if choice.number_type is not None:
-            hint = "Choose another engine, such as --engine ctranslate2."
-            raise ConfigError("A number type is chosen for exports, and the native engine needs none.", hint=hint)
-        yield Opened(load_ensemble(model, choice.others, choice.mean), [])
+        yield _native(load_ensemble(model, choice.others, choice.mean), choice.number_type, sample)
     else:
         bundle = load_bundle(bundle_folder(model))
         chosen = choose_number_type(bundle, choice.name, choice.number_type or EXACT, sample)
@@ -110,6 +117,17 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
             write_export(bundle, Path(place), choice.name, chosen.number_type)
             engine = _open_export(Path(place), Choice()).engine
             yield _lightened(Opened(engine, chosen.remarks), tokens)
+
+
+def _native(loaded: Translator, number_type: str | None, sample: Sequence[str]) -> Opened:
+    if number_type is None:
+        return Opened(loaded, [])
+    if number_type != AUTO:
+        return Opened(loaded.with_search({"precision": number_type}), [])
+    usable = [name for name in NATIVE_TOLERANCES if computes_in(name, device_of(loaded.model))]
+    engines = {name: loaded.with_search({"precision": name}) for name in usable}
+    chosen = _quickest("native", time_engines(engines, sample), NATIVE_TOLERANCES)
+    return Opened(engines[chosen.number_type], chosen.remarks)
 
 
 def check_choice(bundle: Bundle, target: str, number_type: str) -> None:
@@ -123,10 +141,13 @@ def choose_number_type(bundle: Bundle, target: str, number_type: str, sample: Se
     module = target_module(target)
     if number_type != AUTO:
         return ChosenType(number_type, _oddities(target, number_type))
-    timings = measure_types(bundle, target, sample)
-    chosen = choose_type(timings, module.TOLERANCES)
+    return _quickest(target, measure_types(bundle, target, sample), module.TOLERANCES)
+
+
+def _quickest(engine: str, timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) -> ChosenType:
+    chosen = choose_type(timings, tolerances)
     figures = ", ".join(f"{one.number_type} {one.seconds:.2f} s ({one.equal_texts:.0%} equal)" for one in timings)
-    return ChosenType(chosen, [f"{target} computes in {chosen}: {figures}"])
+    return ChosenType(chosen, [f"{engine} computes in {chosen}: {figures}"])
 
 
 def _open_export(folder: Path, choice: Choice) -> Opened:
