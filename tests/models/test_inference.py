@@ -8,6 +8,7 @@ from tests.models.tiny import EVERY_VARIANT, PAIRS, batch_of, tiny_model
 from torch import nn
 
 from heedful.decoding.ensemble import Ensemble
+from heedful.errors import ConfigError
 from heedful.layers.product import BFloat16Linear, Int8Linear, PackedLinear, Precision
 from heedful.models.inference import Prepared, for_inference
 from heedful.models.interface import Seq2Seq
@@ -93,6 +94,28 @@ def test_the_model_stays_as_it_is(precision: Precision) -> None:
     assert model.training
     assert torch.equal(logits(model), before)
     assert model.readout is None
+
+
+class TestAnotherEngine:
+    """A model whose numbers are elsewhere."""
+
+    @staticmethod
+    def engine() -> Seq2Seq:
+        model = tiny_model()
+        for module in model.modules():
+            for name in list(module._parameters):
+                delattr(module, name)
+        return model
+
+    def test_is_what_it_is(self) -> None:
+        model = self.engine()
+        assert for_inference(model, "float32") is model
+        assert Prepared(model, "float32").ready() is model
+
+    def test_has_its_own_number_type(self) -> None:
+        with pytest.raises(ConfigError, match=r'search\.precision = "int8", but this engine has its own') as caught:
+            for_inference(self.engine(), "int8")
+        assert caught.value.hint == "Leave it out: an export has the number type that it was made with."
 
 
 class TestPrepared:

@@ -9,6 +9,7 @@ from typing import TypeVar, final
 
 from torch import nn
 
+from heedful.errors import ConfigError
 from heedful.layers.product import Precision, inference_map
 from heedful.models.interface import Seq2Seq
 
@@ -22,7 +23,14 @@ def for_inference(model: SeqT, precision: Precision) -> SeqT:
     norms, residuals and sums stay as they are, and so, with bfloat16, does the product before the softmax, since
     logits of 8 bits would tie. The copy holds the weights as they were: make it anew when they change. Raises
     ConfigError where the machine lacks a number type.
+
+    A model without parameters here, such as one inside another engine, is what it is, in that engine's number type.
     """
+    if next(model.parameters(), None) is None:
+        if precision != "float32":
+            hint = "Leave it out: an export has the number type that it was made with."
+            raise ConfigError(f'search.precision = "{precision}", but this engine has its own.', hint=hint)
+        return model
     shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
     ready = deepcopy(model, shared).eval()
     for module in list(ready.modules()):

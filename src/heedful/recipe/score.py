@@ -92,8 +92,8 @@ def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> E
 
 
 def describe_search(search: SearchConfig) -> str:
-    """How outputs were found, in one word for signatures; only the keys that had a part in it (a number type that is not
-    float32, too).
+    """How outputs were found, in one word for signatures; only the keys that had a part in it, and the number type
+    where it is not float32.
     """
     draws = search.temperature is not None or search.mbr_samples is not None
     keys = [*BEAM_KEYS, "max_extra", *(SAMPLING_KEYS if draws else ())]
