@@ -205,7 +205,7 @@ class TestEnsemble:
         code, said = refusal("--ensemble", str(stranger))
         assert code == 2
         assert f"{stranger} has another source tokenizer than {bundle}." in said
-        assert "hint: The models of an ensemble must share their tokenizers" in said
+        assert "hint: Models share them if they are trained on the same data" in said
         assert refusal("--ensemble-mean", "geometric")[1].startswith("error: --ensemble-mean without --ensemble.")
         code, said = refusal("--ensemble", str(bundle), "--ensemble-mean", "harmonic")
         assert (code, said.split("\n")[0]) == (2, "error: The mean harmonic is unknown.")

@@ -58,7 +58,7 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
     for name, other in zip(others, rest, strict=True):
         for side, theirs, ours in zip(Tokenizers._fields, other.tokenizers, first.tokenizers, strict=True):
             if theirs.fingerprint != ours.fingerprint:
-                hint = "The models of an ensemble must share their tokenizers: train them from one prepared corpus."
+                hint = "Models share them if they are trained on the same data with the same [tokenizer] table."
                 raise ConfigError(f"{name} has another {side} tokenizer than {path}.", hint=hint)
     if not rest:
         return first
