@@ -135,7 +135,7 @@ def run_on(
             def measure(name: str, number: int, beam: int = beam) -> dict[str, Any]:
                 texts = Path(scratch) / "texts"
                 system = SYSTEMS_OF_DECODING[name]
-                if system.options.get("shortlist"):
+                if system.options.get("shortlist") or system.export == "ctranslate2":  # whose export holds it
                     with_shortlist(model)
                 asked = {
                     "bundle": str(model),

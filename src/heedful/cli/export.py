@@ -28,6 +28,7 @@ def export(
 
     An export that differs by more than the tolerance of its number type is kept as OUT.failed, and the exit code is 3.
     """
+    from heedful.decoding.shortlist import load_shortlist
     from heedful.export.targets import export_bundle
     from heedful.models.bundle import load_bundle
     from heedful.recipe.engines import check_choice, choose_number_type
@@ -37,11 +38,12 @@ def export(
     bundle = load_bundle(bundle_folder(model))
     check_choice(bundle, to, number_type)
     lines = list(islice(read_lines(dev), sentences)) if dev is not None else dev_sources(model, sentences)
-    chosen = choose_number_type(bundle, to, number_type, lines)
+    shortlist = load_shortlist(bundle_folder(model), bundle.tokenizers)
+    chosen = choose_number_type(bundle, to, number_type, lines, shortlist)
     for remark in chosen.remarks:
         typer.echo(remark, err=True)
     typer.echo(f"Writing {out} and translating {len(lines):,} lines twice ...", err=True)
-    parity = export_bundle(bundle, out, to, chosen.number_type, lines)
+    parity = export_bundle(bundle, out, to, chosen.number_type, lines, shortlist)
     if as_json:
         facts = {"folder": str(out), "target": to, "type": chosen.number_type, **facts_of(parity)}
         typer.echo(json.dumps(facts, ensure_ascii=False))

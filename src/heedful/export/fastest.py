@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from heedful.decoding.shortlist import Shortlist
 from heedful.errors import HeedfulError
 from heedful.export.parity import Engine, Tolerance
 from heedful.export.targets import target_module, write_export
@@ -28,7 +29,9 @@ class Timing(NamedTuple):
     equal_texts: float
 
 
-def measure_types(bundle: Bundle, target: str, lines: Sequence[str]) -> list[Timing]:
+def measure_types(
+    bundle: Bundle, target: str, lines: Sequence[str], shortlist: Shortlist | None = None
+) -> list[Timing]:
     """Time all number types in which a target computes on this machine, one after the other in each round.
 
     Raises HeedfulError where no line has any text.
@@ -41,7 +44,7 @@ def measure_types(bundle: Bundle, target: str, lines: Sequence[str]) -> list[Tim
             if module.computes_in(number_type):
                 folder = Path(place) / number_type
                 folder.mkdir()
-                write_export(bundle, folder, target, number_type)
+                write_export(bundle, folder, target, number_type, shortlist)
                 engines[number_type] = module.open_export(folder)
         return time_engines(engines, sample)
 

@@ -23,6 +23,7 @@ import tomlkit
 import heedful
 from heedful.config import Layer, read_toml, resolve
 from heedful.decoding.config import SearchConfig
+from heedful.decoding.shortlist import Shortlist, save_shortlist
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
@@ -64,6 +65,7 @@ TARGETS: dict[str, str] = {  # the name of a target and its module
     "onnx": "heedful.export.onnx",
 }
 GREEDY = frozenset({"huggingface"})  # their own beam search ends and ranks by other rules: greedy search is compared
+SHORTLISTED = frozenset({"ctranslate2"})  # can use a lexical shortlist
 
 
 class Export(NamedTuple):
@@ -115,17 +117,28 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint="Choose another target.")
 
 
-def write_export(bundle: Bundle, folder: Path, target: str, number_type: str) -> None:
-    """Write an export into an existing, empty folder, without comparing it."""
+def write_export(
+    bundle: Bundle, folder: Path, target: str, number_type: str, shortlist: Shortlist | None = None
+) -> None:
+    """Write an export into an existing, empty folder, without comparing it; with the bundle's shortlist, if any."""
     check_expressible(bundle, target, number_type)
     bundle.tokenizers.save(folder)
     write_text(folder / "recipe.toml", tomlkit.dumps(bundle.recipe))
     facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
     write_text(folder / FACTS, tomlkit.dumps(facts))
+    if shortlist is not None and target in SHORTLISTED:
+        save_shortlist(folder, shortlist, bundle.tokenizers)
     target_module(target).export(bundle, folder, number_type)
 
 
-def export_bundle(bundle: Bundle, out: Path, target: str, number_type: str, lines: Sequence[str]) -> Parity:
+def export_bundle(
+    bundle: Bundle,
+    out: Path,
+    target: str,
+    number_type: str,
+    lines: Sequence[str],
+    shortlist: Shortlist | None = None,
+) -> Parity:
     """Write an export, translate `lines` with it and with the model, and put it in its place if they agree.
 
     Raises ConfigError before any work where the target cannot express the model or `out` exists, and CheckFailed where
@@ -133,9 +146,9 @@ def export_bundle(bundle: Bundle, out: Path, target: str, number_type: str, line
     """
     check_expressible(bundle, target, number_type)
     with prepared_place(out) as partial:
-        write_export(bundle, partial, target, number_type)
+        write_export(bundle, partial, target, number_type, shortlist)
         search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
-        native = Translator(bundle.model, bundle.tokenizers, search)
+        native = Translator(bundle.model, bundle.tokenizers, search, shortlist)
         native = native.with_search({"beam": 1}) if target in GREEDY else native
         tolerance = target_module(target).TOLERANCES[number_type]
         parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, Self, cast
 
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.rules import Rules
+from heedful.decoding.shortlist import Shortlist, load_shortlist
 from heedful.decoding.translation import Scored, Translation
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
@@ -112,9 +113,10 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
         yield _native(load_ensemble(model, choice.others, choice.mean), choice.number_type, sample)
     else:
         bundle = load_bundle(bundle_folder(model))
-        chosen = choose_number_type(bundle, choice.name, choice.number_type or EXACT, sample)
+        shortlist = load_shortlist(bundle_folder(model), bundle.tokenizers)
+        chosen = choose_number_type(bundle, choice.name, choice.number_type or EXACT, sample, shortlist)
         with TemporaryDirectory(prefix="heedful-") as place:
-            write_export(bundle, Path(place), choice.name, chosen.number_type)
+            write_export(bundle, Path(place), choice.name, chosen.number_type, shortlist)
             engine = _open_export(Path(place), Choice()).engine
             yield _lightened(Opened(engine, chosen.remarks), tokens)
 
@@ -135,13 +137,15 @@ def check_choice(bundle: Bundle, target: str, number_type: str) -> None:
     check_expressible(bundle, target, EXACT if number_type == AUTO else number_type)
 
 
-def choose_number_type(bundle: Bundle, target: str, number_type: str, sample: Sequence[str]) -> ChosenType:
+def choose_number_type(
+    bundle: Bundle, target: str, number_type: str, sample: Sequence[str], shortlist: Shortlist | None = None
+) -> ChosenType:
     """The number type that was asked for, or for "auto" the quickest one on this machine."""
     check_choice(bundle, target, number_type)
     module = target_module(target)
     if number_type != AUTO:
         return ChosenType(number_type, _oddities(target, number_type))
-    return _quickest(target, measure_types(bundle, target, sample), module.TOLERANCES)
+    return _quickest(target, measure_types(bundle, target, sample, shortlist), module.TOLERANCES)
 
 
 def _quickest(engine: str, timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) -> ChosenType:
