@@ -112,6 +112,7 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
     elif native:
         yield _native(load_ensemble(model, choice.others, choice.mean), choice.number_type, sample)
     else:
+        assert choice.name is not None  # or it would be native
         bundle = load_bundle(bundle_folder(model))
         shortlist = load_shortlist(bundle_folder(model), bundle.tokenizers)
         chosen = choose_number_type(bundle, choice.name, choice.number_type or EXACT, sample, shortlist)
