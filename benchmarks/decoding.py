@@ -52,7 +52,6 @@ SYSTEMS_OF_DECODING = {
     "Heedful, int8, its own batches": System("", "heedful_decode.py", "", 0, {"precision": "int8"}),
     "Heedful with onnx": System("main", "heedful_decode.py", "onnx", batch=0),
     "Heedful with ctranslate2": System("main", "heedful_decode.py", "ctranslate2", batch=0),
-    "Heedful with ctranslate2, shortlist": System("main", "heedful_decode.py", "ctranslate2", 0, {"shortlist": True}),
     "CTranslate2's own script": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "float32"}),
     "CTranslate2's own script, int8": System("main", "ctranslate2_decode.py", "ctranslate2", 0, {"type": "int8"}),
     "Hugging Face generate": System("main", "huggingface_decode.py", "huggingface"),
