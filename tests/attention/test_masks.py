@@ -64,6 +64,36 @@ def test_a_square_table_means_what_its_name_says() -> None:
             assert torch.equal(by_query[sentence, 0, query], square[query])
 
 
+def test_strict_masks_leave_the_query_itself_out() -> None:
+    past, future = (mask(4).visible[0, 0] for mask in (Mask.past, Mask.future))
+    for t in range(4):
+        for s in range(4):
+            assert bool(past[t, s]) is (s < t)
+            assert bool(future[t, s]) is (s > t)
+
+
+class TestAround:
+    @given(n=st.integers(1, 9), radius=st.integers(0, 10))
+    def test_each_query_sees_its_neighbours(self, n: int, radius: int) -> None:
+        table = Mask.around(torch.arange(n), radius, n).visible[0, 0]
+        assert [[bool(cell) for cell in row] for row in table] == [
+            [abs(t - s) <= radius for s in range(n)] for t in range(n)
+        ]
+
+    def test_a_centre_for_each_sentence_and_each_head(self) -> None:
+        by_sentence = torch.tensor([[0.0, 2.4], [3.0, 1.6]])  # two sentences of two queries
+        mask = Mask.around(by_sentence, 1, 5)
+        assert mask.visible.shape == (2, 1, 2, 5)
+        seen = [[mask.visible[b, 0, t].nonzero().flatten().tolist() for t in range(2)] for b in range(2)]
+        assert seen == [[[0, 1], [2, 3]], [[2, 3, 4], [1, 2]]]
+        by_head = Mask.around(by_sentence[:, None].expand(2, 3, 2), 1, 5)
+        assert torch.equal(by_head.visible, mask.visible.expand(2, 3, 2, 5))
+
+    def test_radius(self) -> None:
+        with pytest.raises(ValueError, match="`radius` must be at least 0, but is -1"):
+            Mask.around(torch.arange(3), -1, 3)
+
+
 def test_and_is_visible_in_both() -> None:
     combined = Mask.causal(4, 4, offset=0) & PADDING
     table = combined.visible[0, 0]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.attention import Additive, Cosine, General, Mask, Score, attend, dot, scaled_dot
+from heedful.attention import Additive, Cosine, General, Location, Mask, Score, attend, dot, scaled_dot
 
 
 def pair(seed: int = 0, width: int = 4) -> tuple[Tensor, Tensor]:
@@ -21,6 +21,7 @@ SCORES: dict[str, Callable[[], Score]] = {
     "cosine": lambda: Cosine(temperature=0.5),
     "general": lambda: General(4, 4).double(),
     "additive": lambda: Additive(4, 4, 3).double(),
+    "location": lambda: Location(4, 7).double(),
 }
 EVERY_SCORE = pytest.mark.parametrize("build", SCORES.values(), ids=SCORES.keys())
 
@@ -45,7 +46,8 @@ class TestEveryScore:
         score, (query, key) = build(), pair()
         whole = score(query, key)
         assert whole.shape == (2, 2, 3, 5)
-        torch.testing.assert_close(whole[:, :, 1:2, 3:4], score(query[:, :, 1:2], key[:, :, 3:4]))
+        keys = slice(0, 2) if isinstance(score, Location) else slice(3, 4)  # a place is known by its distance from 0
+        torch.testing.assert_close(whole[:, :, 1:2, keys], score(query[:, :, 1:2], key[:, :, keys]))
 
 
 def test_additive_by_hand() -> None:
@@ -121,3 +123,18 @@ class TestWhyScale:
             weights = attend(query, key, key, score=score).weights
             assert weights is not None
             assert (1 - weights.square().sum(-1)).mean().item() == pytest.approx(trace, abs=0.02)
+
+
+class TestLocation:
+    def test_by_hand(self) -> None:
+        """Rows [1, 0], [0, 2] and [1, 1] of W for the first three places, whatever stands there."""
+        score = Location(2, 4)
+        with torch.no_grad():
+            score.weight.copy_(torch.tensor([[1.0, 0], [0, 2], [1, 1], [9, 9]]))
+        query = torch.tensor([[[[3.0, 5.0]]]])
+        for key in (torch.zeros(1, 1, 3, 7), torch.randn(1, 1, 3, 7)):
+            torch.testing.assert_close(score(query, key)[0, 0, 0], torch.tensor([3.0, 10, 8]))
+
+    def test_more_keys_than_it_was_made_for(self) -> None:
+        with pytest.raises(ValueError, match=r"Location scores were made for 4 keys, but there are 5\."):
+            Location(2, 4)(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 5, 2))

@@ -1,15 +1,16 @@
-"""Attention in four slots: score, mask, normalise, dropout; then the weighted sum.
+"""Attention in four slots: score, mask, normalise, aggregate; dropout on the weights between the last two.
 
 Knows no parameters, no heads and no layers: whatever has weights lives in a score or a projection.
 """
 
 from typing import NamedTuple
 
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor, nn
 
+from heedful.attention.aggregate import Aggregate, weighted_sum
 from heedful.attention.masks import Mask
-from heedful.attention.normalise import Normaliser, softmax
+from heedful.attention.normalise import Normaliser, Sample, softmax
 from heedful.attention.scores import Score, scaled_dot
 
 
@@ -23,14 +24,15 @@ class Attended(NamedTuple):
 def attend(
     query: Float[Tensor, "B H T Eq"],
     key: Float[Tensor, "B H S Ek"],
-    value: Float[Tensor, "B H S Ev"],
+    value: Num[Tensor, "B H S Ev"],
     *,
     score: Score,
     mask: Mask | None = None,
     normalise: Normaliser = softmax,
+    aggregate: Aggregate = weighted_sum,
     dropout: float = 0.0,
 ) -> Attended:
-    """Read a memory: weights = normalise(score(query, key), mask), context = dropout(weights) @ value.
+    """Read a memory: weights = normalise(score(query, key), mask), context = aggregate(dropout(weights), value).
 
     `dropout` is a probability for this call: pass 0 outside training. A query that may see no key gets a zero context.
     Raises ValueError if the mask does not fit the scores.
@@ -40,7 +42,34 @@ def attend(
         mask.check(*scores.shape)
     weights = normalise(scores, mask)
     used = nn.functional.dropout(weights, dropout) if dropout else weights
-    return Attended(used.to(value.dtype) @ value, weights)
+    return Attended(aggregate(used, value), weights)
+
+
+class Drawn(NamedTuple):
+    """What a sampled reading gave; `log_p` and `entropy` (nats) of each row carry gradients to the scores."""
+
+    context: Float[Tensor, "B H T E"]
+    weights: Float[Tensor, "B H T S"]
+    log_p: Float[Tensor, "B H T"]
+    entropy: Float[Tensor, "B H T"]
+
+
+def attend_drawn(
+    query: Float[Tensor, "B H T Eq"],
+    key: Float[Tensor, "B H S Ek"],
+    value: Num[Tensor, "B H S Ev"],
+    *,
+    score: Score,
+    normalise: Sample,
+    mask: Mask | None = None,
+    aggregate: Aggregate = weighted_sum,
+) -> Drawn:
+    """`attend` with sampled weights, and what REINFORCE needs of the draw (`heedful.training.reinforce`)."""
+    scores = score(query, key)
+    if mask is not None:
+        mask.check(*scores.shape)
+    draw = normalise.draw(scores, mask)
+    return Drawn(aggregate(draw.weights, value), draw.weights, draw.log_p, draw.entropy)
 
 
 def scaled_dot_product_attention(

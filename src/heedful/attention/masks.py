@@ -7,7 +7,7 @@ Knows no scores: masks are applied by the normaliser. A bare tensor is never tak
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Shaped
 from torch import Tensor
 
 
@@ -41,6 +41,30 @@ class Mask(NamedTuple):
             raise ValueError(f"`offset` is the position of the first query, so at least 0, but is {offset}.")
         query_positions = torch.arange(offset, offset + n_queries, device=device)[:, None]
         return Mask.pair(torch.arange(n_keys, device=device)[None, :] <= query_positions)
+
+    @staticmethod
+    def past(length: int, device: torch.device | None = None) -> "Mask":
+        """Query t sees the keys before t, itself excluded, so the first sees nothing. [Shen 2018, 3.2, forward]"""
+        places = torch.arange(length, device=device)
+        return Mask.pair(places[None, :] < places[:, None])
+
+    @staticmethod
+    def future(length: int, device: torch.device | None = None) -> "Mask":
+        """Query t sees the keys after t, itself excluded, so the last sees nothing. [Shen 2018, 3.2, backward]"""
+        places = torch.arange(length, device=device)
+        return Mask.pair(places[None, :] > places[:, None])
+
+    @staticmethod
+    def around(centre: Shaped[Tensor, "*B T"], radius: int, n_keys: int) -> "Mask":
+        """Query t sees the keys s with |s - centre[t]| <= radius; centres may be real numbers, and one for each head.
+
+        With centre t it is restricted self-attention, radius = r / 2 [Vaswani 2017, 4], and Luong's local-m.
+        """
+        if radius < 0:
+            raise ValueError(f"`radius` must be at least 0, but is {radius}.")
+        distance = torch.arange(n_keys, device=centre.device) - centre[..., None]
+        visible = distance.abs() <= radius  # [.. T S]
+        return Mask({2: visible[None, None], 3: visible[:, None], 4: visible}[visible.dim()])
 
     def __and__(self, other: "Mask") -> "Mask":
         """Visible in both."""

@@ -4,10 +4,10 @@ Knows no query, key or value. A row with nothing to attend gets zero weights and
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -21,6 +21,8 @@ class Normaliser(ABC):
     """The axis along which weights compete."""
     sums_to_one: ClassVar[bool]
     """Whether the weights of a row with something to attend sum to 1."""
+    stochastic: ClassVar[bool]
+    """Whether two calls may give different weights."""
 
     @abstractmethod
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
@@ -34,8 +36,7 @@ class Softmax(Normaliser):
     Computed in float32 whatever the dtype of the scores; masked keys never take part, however negative the others are.
     """
 
-    axis = -1
-    sums_to_one = True
+    axis, sums_to_one, stochastic = -1, True, False
 
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
         exact = scores.dtype if scores.dtype.itemsize >= 4 else torch.float32
@@ -68,3 +69,113 @@ class _MaskedSoftmax(torch.autograd.Function):
         (weights,) = ctx.saved_tensors
         inner = (grads[0] * weights).sum(dim=-1, keepdim=True, dtype=torch.promote_types(weights.dtype, torch.float32))
         return (grads[0] - inner).to(weights.dtype) * weights, None, None
+
+
+@final
+class Sparsemax(Normaliser):
+    """The point of the simplex that is nearest to the scores: max(s - tau, 0) with sum 1. [Martins 2016, Algorithm 1]
+
+    Exact, forward and backward (2.5: on the support the gradient minus its mean there, elsewhere 0).
+    """
+
+    axis, sums_to_one, stochastic = -1, True, False
+
+    def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
+        hidden = _hide(scores, mask)
+        hidden = hidden - hidden.detach().amax(dim=-1, keepdim=True).clamp(min=torch.finfo(hidden.dtype).min)
+        ranked = hidden.sort(dim=-1, descending=True).values
+        sums = ranked.cumsum(dim=-1)
+        count = torch.arange(1, scores.shape[-1] + 1, device=scores.device)
+        size = (1 + count * ranked > sums).sum(dim=-1, keepdim=True).clamp(min=1)  # of the support, in [1, S]
+        threshold = (sums.gather(-1, size - 1) - 1) / size
+        return torch.where(hidden > threshold, hidden - threshold, 0.0).to(scores.dtype)
+
+
+@final
+class TopK(Normaliser):
+    """The softmax weights of exactly k keys, renormalised; ties go to the earlier key, fewer visible keys are all kept.
+
+    The name hides a trap: tensor2tensor's `hard_attention_k` subtracts the k-th weight, so that it keeps k - 1 keys.
+    """
+
+    axis, sums_to_one, stochastic = -1, True, False
+
+    def __init__(self, k: int) -> None:
+        if k < 1:
+            raise ValueError(f"`k` must be at least 1, but is {k}.")
+        self.k = k
+
+    def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
+        return softmax(scores, Mask(_first(_hide(scores, mask), self.k)))
+
+
+@final
+class Argmax(Normaliser):
+    """All weight on the best key, the earlier one of a tie; no gradient reaches the scores."""
+
+    axis, sums_to_one, stochastic = -1, True, False
+
+    def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
+        return _first(_hide(scores, mask), 1).to(scores.dtype)
+
+
+@final
+class StraightThrough(Normaliser):
+    """Forward the best key alone, backward the softmax. [Bengio 2013]"""
+
+    axis, sums_to_one, stochastic = -1, True, False
+
+    def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
+        soft = softmax(scores, mask)
+        return Argmax()(scores, mask) + (soft - soft.detach())
+
+
+class Draw(NamedTuple):
+    """One draw for each row, with its log-probability and the entropy (nats) of the row; both 0 in an empty row."""
+
+    weights: Float[Tensor, "B H T S"]
+    log_p: Float[Tensor, "B H T"]
+    entropy: Float[Tensor, "B H T"]
+
+
+@final
+class Sample(Normaliser):
+    """All weight on one key, drawn with the softmax as probability. [Xu 2015, 4.1]
+
+    With probability `expected`, decided for each row, a row has the softmax itself as weights and log_p = 0, since
+    nothing was drawn (there 0.5). At test time take `Argmax` or `softmax` instead.
+    """
+
+    axis, sums_to_one, stochastic = -1, True, True
+
+    def __init__(self, generator: torch.Generator, expected: float = 0.0) -> None:
+        if not 0 <= expected <= 1:
+            raise ValueError(f"`expected` is a probability, but is {expected}.")
+        self.generator = generator
+        self.expected = expected
+
+    def draw(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Draw:
+        """Weights, and what a gradient estimator needs of them."""
+        p = softmax(scores, mask)
+        seen = p > 0
+        filled = p.detach().masked_fill(~seen.any(dim=-1, keepdim=True), 1.0)  # an empty row must be drawn from, too
+        chosen = torch.multinomial(filled.flatten(0, 2), 1, generator=self.generator).view(*p.shape[:3], 1)
+        log_p = torch.where(seen, p, 1.0).log()
+        one = torch.zeros_like(p).scatter(-1, chosen, 1.0) * seen
+        soft = torch.rand(chosen.shape, generator=self.generator, device=p.device) < self.expected
+        return Draw(torch.where(soft, p, one), (log_p * one * ~soft).sum(dim=-1), -(p * log_p).sum(dim=-1))
+
+    def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
+        return self.draw(scores, mask).weights
+
+
+def _hide(scores: Tensor, mask: Mask | None) -> Tensor:
+    """The scores in float32 or better, -inf where the mask is False."""
+    exact = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    return exact if mask is None else torch.where(mask.visible, exact, float("-inf"))
+
+
+def _first(hidden: Tensor, k: int) -> Bool[Tensor, "B H T S"]:
+    """Where the k best scores stand that are not -inf, the earlier one of a tie."""
+    best = hidden.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    return torch.zeros_like(hidden, dtype=torch.bool).scatter(-1, best, True) & (hidden > float("-inf"))

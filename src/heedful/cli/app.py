@@ -50,6 +50,12 @@ VERBS = (
     Verb("inspect", "Show what a model attends to: terminal, picture, or one offline page.", "Measure and look inside"),
     Verb("evaluate", "Score a model on a split, with intervals and signatures.", "Measure and look inside"),
     Verb("compare", "Compare the stored outputs of runs by paired tests.", "Measure and look inside"),
+    Verb(
+        "attention",
+        "The attention family: what each member is, and what it costs.",
+        "Measure and look inside",
+        is_group=True,
+    ),
     Verb("runs", "List, show and diff run directories.", "Keep", is_group=True),
     Verb("config", "Show, explain and diff recipes and presets.", "Keep", is_group=True),
 )

@@ -1,0 +1,72 @@
+"""Reading with a learned constant query: one vector, or a few, of a whole sequence. Knows no layers around it."""
+
+from typing import NamedTuple, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.attention.aggregate import Aggregate, weighted_sum
+from heedful.attention.core import attend
+from heedful.attention.masks import Mask
+from heedful.attention.normalise import Normaliser, softmax
+from heedful.attention.scores import dot
+
+
+class Pooled(NamedTuple):
+    """R vectors of each sequence and the weights that made them."""
+
+    vectors: Float[Tensor, "B R C"]
+    weights: Float[Tensor, "B R S"]
+
+
+@final
+class Pooling(nn.Module):
+    """softmax_s(u_r . tanh(W h_s + b)), R constant queries u. [Yang 2016, Eq. 5-7: R = 1; Lin 2017, Eq. 6: no bias]
+
+    With `aggregate=GatherTop(n)` it gives the n heaviest vectors instead of their sum.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        hidden: int,
+        n_rows: int = 1,
+        *,
+        bias: bool = True,
+        normalise: Normaliser = softmax,
+        aggregate: Aggregate = weighted_sum,
+    ) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, hidden, bias=bias)
+        self.queries = nn.Parameter(torch.empty(n_rows, hidden))
+        nn.init.normal_(self.queries, std=hidden**-0.5)
+        self.normalise = normalise
+        self.aggregate = aggregate
+
+    def forward(self, h: Float[Tensor, "B S D"], mask: Mask | None = None) -> Pooled:
+        queries = self.queries.expand(len(h), 1, -1, -1)
+        slots = {"score": dot, "mask": mask, "normalise": self.normalise, "aggregate": self.aggregate}
+        vectors, weights = attend(queries, torch.tanh(self.inner(h))[:, None], h[:, None], **slots)
+        assert weights is not None
+        return Pooled(vectors[:, 0], weights[:, 0])
+
+
+def overlap_penalty(weights: Float[Tensor, "B R S"]) -> Float[Tensor, " B"]:
+    """|A A^T - I|^2, squared Frobenius, for each sequence: 0 if rows read different single places. [Lin 2017, Eq. 8]"""
+    product = dot(weights[:, None], weights[:, None])[:, 0]  # [B R R]
+    return (product - torch.eye(product.shape[-1], device=product.device)).square().sum(dim=(1, 2))
+
+
+@final
+class LayerMix(nn.Module):
+    """gamma sum_l softmax(w)_l h_l: one vector a place from all layers. [Peters 2018, Eq. 1]"""
+
+    def __init__(self, n_layers: int) -> None:
+        super().__init__()
+        self.scores = nn.Parameter(torch.zeros(n_layers))
+        self.gamma = nn.Parameter(torch.ones(()))
+
+    def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
+        weights = softmax(self.scores[None, None, None], None)  # [1 1 1 L]
+        return self.gamma * weighted_sum(weights, layers.flatten(1)[None, None]).view(layers.shape[1:])
