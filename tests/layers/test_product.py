@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import heedful.layers.product as product
 from heedful.errors import ConfigError
-from heedful.layers.product import FEW_ROWS, LEVELS, Precision, inference_map, quantise_rows
+from heedful.layers.product import FEW_ROWS, LEVELS, Precision, inference_map, quantise_rows, usual_size
 
 EVERY_PRECISION = pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
 ROWS = [1, FEW_ROWS - 1, FEW_ROWS, 17]
@@ -79,6 +79,28 @@ def test_an_int8_row_is_the_same_to_the_bit_whatever_stands_beside_it(
     crowd = factor * drawn(n_rows, 64, seed=seed + 1)
     crowd[row % n_rows] = alone
     assert torch.equal(made(crowd)[row % n_rows], made(alone)[0])
+
+
+class TestSizes:
+    def test_by_hand(self) -> None:
+        found = [usual_size(n) for n in (1, 2, 15, 16, 17, 18, 31, 33, 64, 65, 100, 128, 129, 275)]
+        assert found == [1, 2, 15, 16, 18, 18, 32, 36, 64, 72, 104, 128, 144, 288]
+
+    def test_few_and_never_far(self) -> None:
+        sizes = [usual_size(n) for n in range(1, 4097)]
+        assert all(n <= size <= n * 9 / 8 for n, size in enumerate(sizes, start=1))
+        assert sizes == sorted(sizes)
+        assert len(set(sizes)) == 16 + 8 * 8  # from 16 to 4096 are 8 doublings
+
+    @EVERY_PRECISION
+    @pytest.mark.parametrize("n_rows", [5, 16, 17, 33, 70])
+    def test_rows_and_outputs_beside_them_change_nothing(self, precision: Precision, n_rows: int) -> None:
+        """As many rows, or outputs, as are computed anyway, and one by one."""
+        weight, x = drawn(200, 37), drawn(n_rows, 37, seed=1)
+        made = inference_map(weight, None, precision)
+        torch.testing.assert_close(made(x), torch.cat([made(row[None]) for row in x]), rtol=1e-4, atol=1e-4)
+        ids = torch.arange(n_rows).flip(0)
+        torch.testing.assert_close(made.among(ids)(x), made(x)[:, ids], rtol=1e-4, atol=1e-4)
 
 
 class TestQuantised:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from heedful.attention.core import Attended, attend, fused_attention
 from heedful.attention.masks import Mask
-from heedful.attention.normalise import Normaliser, softmax
+from heedful.attention.normalise import Normaliser, Softmax, softmax
 from heedful.attention.scores import Score, scaled_dot
 
 
@@ -78,7 +78,12 @@ class MultiHeadAttention(nn.Module):
         """Read the memory for each query. With `weights`, the explicit path is taken and they are returned."""
         heads = self._split(self.project_query(query))  # [B H T E]
         dropout = self.dropout if self.training else 0.0
-        if not weights and self.score is scaled_dot and self.normalise is softmax and _fused_is_quicker(heads):
+        if (
+            not weights
+            and self.score is scaled_dot
+            and isinstance(self.normalise, Softmax)
+            and _fused_is_quicker(heads)
+        ):
             read = fused_attention(heads, key_value.key, key_value.value, mask=mask, dropout=dropout)
         else:
             slots = {"score": self.score, "mask": mask, "normalise": self.normalise, "dropout": dropout}

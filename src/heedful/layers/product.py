@@ -5,6 +5,7 @@ here has a gradient, and each map holds the weight as it was when the map was ma
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cache
 from typing import Literal, final
 
@@ -29,8 +30,13 @@ class InferenceMap(nn.Module, ABC):
         """The map of each row."""
 
     @abstractmethod
-    def among(self, ids: Int[Tensor, " U"]) -> "InferenceMap":
-        """The map to these outputs only, in their order."""
+    def only(self, ids: Int[Tensor, " U"]) -> "InferenceMap":
+        """The map to these outputs, in their order, with a kernel of its own."""
+
+    def among(self, ids: Int[Tensor, " U"]) -> Callable[[Tensor], Tensor]:
+        """The same, for any number of outputs: some are computed in vain, so that few kernels serve all numbers."""
+        n, wide = len(ids), self.only(torch.cat([ids, ids[:1].expand(usual_size(len(ids)) - len(ids))]))
+        return lambda x: wide(x)[..., :n]
 
 
 def inference_map(
@@ -56,9 +62,9 @@ class PackedLinear(InferenceMap):
     def forward(self, x: Float[Tensor, "*rows In"]) -> Float[Tensor, "*rows Out"]:
         if self.packed is None or x.numel() < FEW_ROWS * x.shape[-1]:
             return nn.functional.linear(x, self.weight, self.bias)
-        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, *_NO_ACTIVATION)
+        return _packed_product(x, self.packed, self.bias)
 
-    def among(self, ids: Int[Tensor, " U"]) -> "PackedLinear":
+    def only(self, ids: Int[Tensor, " U"]) -> "PackedLinear":
         return PackedLinear(self.weight[ids], None if self.bias is None else self.bias[ids])
 
 
@@ -79,10 +85,10 @@ class BFloat16Linear(InferenceMap):
         if self.packed is None:
             y = nn.functional.linear(rounded, self.weight)
         else:
-            y = torch.ops.mkldnn._linear_pointwise(rounded, self.packed, None, *_NO_ACTIVATION)
+            y = _packed_product(rounded, self.packed, None)
         return y.to(x.dtype) if self.bias is None else y + self.bias
 
-    def among(self, ids: Int[Tensor, " U"]) -> "BFloat16Linear":
+    def only(self, ids: Int[Tensor, " U"]) -> "BFloat16Linear":
         return BFloat16Linear(self.weight[ids], None if self.bias is None else self.bias[ids])
 
 
@@ -103,12 +109,13 @@ class Int8Linear(InferenceMap):
 
     def forward(self, x: Float[Tensor, "*rows In"]) -> Float[Tensor, "*rows Out"]:
         quantised, scale = quantise_rows(x.reshape(-1, x.shape[-1]))
-        y = (_integer_product(quantised, self.weight) * self.scale).mul_(scale)
+        sums = _integer_product(_with_rows(quantised, usual_size(len(quantised))), self.weight)[: len(quantised)]
+        y = (sums * self.scale).mul_(scale)
         if self.bias is not None:
             y += self.bias
         return y.view(*x.shape[:-1], y.shape[-1])
 
-    def among(self, ids: Int[Tensor, " U"]) -> "Int8Linear":
+    def only(self, ids: Int[Tensor, " U"]) -> "Int8Linear":
         return Int8Linear(self.weight.T[ids], self.scale.T[ids], None if self.bias is None else self.bias[ids])
 
 
@@ -116,6 +123,28 @@ def quantise_rows(x: Float[Tensor, "N D"]) -> tuple[Int[Tensor, "N D"], Float[Te
     """Integers of -127 to 127 and a scale for each row, so that integers * scale is within scale / 2 of x."""
     scale = x.abs().amax(dim=1, keepdim=True).clamp_(min=torch.finfo(x.dtype).tiny * LEVELS) / LEVELS
     return (x / scale).round_().to(torch.int8), scale
+
+
+def usual_size(n: int) -> int:
+    """n rounded up by at most an eighth, to one of 8 sizes between a power of two and the next; up to 16 as it is.
+
+    oneDNN compiles a kernel for each size that it meets, in half a millisecond, and keeps it in half a megabyte; and
+    while sentences leave a batch, its size changes with nearly each step.
+    """
+    unit = 1 << max(0, (n - 1).bit_length() - 4)
+    return -(-n // unit) * unit
+
+
+def _with_rows(x: Tensor, n: int) -> Tensor:
+    """x [N D] with rows of zeros below, n in all."""
+    return x if len(x) == n else nn.functional.pad(x, (0, 0, 0, n - len(x)))
+
+
+def _packed_product(x: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
+    rows = x.reshape(-1, x.shape[-1])
+    wide = _with_rows(rows, usual_size(len(rows)))
+    y = torch.ops.mkldnn._linear_pointwise(wide, packed, bias, *_NO_ACTIVATION)[: len(rows)]
+    return y.view(*x.shape[:-1], y.shape[-1])
 
 
 def _integer_product(left: Int[Tensor, "N In"], right: Int[Tensor, "In Out"]) -> Int[Tensor, "N Out"]:
