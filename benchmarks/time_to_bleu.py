@@ -202,7 +202,7 @@ class Given:
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
         """One output a line."""
-        return [Translation(text, 0.0, []) for text in self.texts]
+        return [Translation(text, 0.0, [], [], []) for text in self.texts]
 
 
 def score(texts: Sequence[str], items: TestSet) -> Score:

@@ -184,7 +184,7 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
         bundle = import_marian(folder)
         save_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
         search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
-        native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1})
+        native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1, "precision": "float32"})
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)
         parity = compare_engines(native, TransformersEngine(folder, search), compared)
         write_parity(partial, parity)

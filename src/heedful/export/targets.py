@@ -148,8 +148,8 @@ def export_bundle(
     with prepared_place(out) as partial:
         write_export(bundle, partial, target, number_type, shortlist)
         search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
-        native = Translator(bundle.model, bundle.tokenizers, search, shortlist)
-        native = native.with_search({"beam": 1}) if target in GREEDY else native
+        exact = {"precision": "float32", **({"beam": 1} if target in GREEDY else {})}  # the original, as it was trained
+        native = Translator(bundle.model, bundle.tokenizers, search, shortlist).with_search(exact)
         tolerance = target_module(target).TOLERANCES[number_type]
         parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
         write_parity(partial, parity)
