@@ -67,10 +67,7 @@ class Translator:
         `prefixes`, one a line, are texts with which the outputs must begin; `rules`, one a line, say what they must
         hold and must not hold. Errors count lines from `first_line`. Raises ValueError if n_best exceeds the beam.
         """
-        refuse_single_text("lines", lines)
-        for name, given in (("prefixes", prefixes), ("rules", rules)):
-            if given is not None and len(given) != len(lines):
-                raise ValueError(f"`{name}` must have one entry a line ({len(lines)}), but has {len(given)}.")
+        check_lines(lines, {"prefixes": prefixes, "rules": rules})
         search = self._searcher()
         segments = [
             segment
@@ -187,3 +184,11 @@ def refuse_single_text(name: str, lines: Sequence[str]) -> None:
     """Raises TypeError for a string: it is a sequence of strings too, but nobody means to translate its letters."""
     if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"`{name}` must be a list of strings, one a line, but is {lines!r:.60}.")
+
+
+def check_lines(lines: Sequence[str], beside: Mapping[str, Sequence[object] | None]) -> None:
+    """Raises TypeError for a single text in place of lines, and ValueError unless each thing beside has one a line."""
+    refuse_single_text("lines", lines)
+    for name, given in beside.items():
+        if given is not None and len(given) != len(lines):
+            raise ValueError(f"`{name}` must have one entry a line ({len(lines)}), but has {len(given)}.")

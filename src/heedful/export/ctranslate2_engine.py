@@ -22,7 +22,7 @@ from heedful.decoding.rules import Requesting, Rules
 from heedful.decoding.search import Hypothesis, length_penalty
 from heedful.decoding.segments import Segment, batches, join_segments, segment_line, tokens_of
 from heedful.decoding.translation import Scored, Translation
-from heedful.decoding.translator import refuse_single_text
+from heedful.decoding.translator import check_lines, refuse_single_text
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.ctranslate2_reader import Reader
 from heedful.text.tokenizer import Tokenizers
@@ -92,11 +92,9 @@ class CTranslate2Translator:
         `prefixes`, one a line, are texts with which the outputs must begin. Errors count lines from `first_line`.
         Raises ValueError if n_best exceeds the beam, and ConfigError for any rule.
         """
-        refuse_single_text("lines", lines)
+        check_lines(lines, {"prefixes": prefixes, "rules": rules})
         if n_best > self.search.beam:
             raise ValueError(f"`n_best` must be at most `beam` ({self.search.beam}), but is {n_best}.")
-        if prefixes is not None and len(prefixes) != len(lines):
-            raise ValueError(f"`prefixes` must have one entry a line ({len(lines)}), but has {len(prefixes)}.")
         if any(rule.require or rule.forbid for rule in rules or ()):
             raise ConfigError("The engine ctranslate2 can neither require nor forbid phrases.", hint=HINT)
         if self.search.shortlist and any(prefixes or ()):
