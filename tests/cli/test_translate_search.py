@@ -216,3 +216,14 @@ def test_zero_is_a_length_penalty(run: Callable) -> None:
     """Not the same as none given: the score is then log p itself."""
     rows = [json.loads(line) for line in run("--length-penalty", "0", "--json")]
     assert all(row["score"] == pytest.approx(row["n_best"][0]["log_p"]) for row in rows)
+
+
+class TestIdle:
+    @pytest.mark.parametrize("option", ["--top-k", "--seed"])
+    def test_how_to_sample_without_sampling(self, option: str, refusal: Callable) -> None:
+        code, said = refusal(option, "3")
+        assert (code, said.splitlines()[0]) == (2, f"error: {option} says how to sample, but nothing is sampled.")
+
+    @pytest.mark.parametrize("text", ["", "\n \n"])
+    def test_no_text_to_measure_number_types_on(self, text: str, run: Callable) -> None:
+        assert run("--type", "auto", text=text) == [""] * text.count("\n")

@@ -16,6 +16,7 @@ from heedful.recipe.recipe import Recipe
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 TOLERANCES: Mapping[str, Tolerance] = {"float32": FLOAT32, "spoilt": FLOAT32}
+SEARCH_LACKS = ("no_repeat_ngram",)
 
 
 def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:

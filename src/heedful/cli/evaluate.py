@@ -54,14 +54,14 @@ def evaluate(
     with open_engine(model, choice, items.sources, tokens=False) as opened, run or nullcontext():
         for remark in opened.remarks:
             typer.echo(remark, err=True)
-        if number_type is not None and is_native(model, choice):
+        if number_type is not None or not is_native(model, choice):  # an engine keeps its own
             recipe = _in_precision(recipe, opened.engine.search.precision)
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
         found = score_test_set(opened.engine.with_search(recipe.search.model_dump()), items, recipe)
         if run is not None:
             _keep(run, found, recipe, items.split)
     if as_json:
-        _print_json(found, items.split, run)
+        _print_json(found, items.split, run, recipe)
     else:
         _print_table(found, run)
 
@@ -124,11 +124,14 @@ def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None
     keep(run, found, Occasion(run.name, recipe.seed, split, checkpoint, decode, update, chosen=True))
 
 
-def _print_json(found: "Evaluation", split: str, run: "Run | None") -> None:
+def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Recipe") -> None:
+    from heedful.recipe.score import describe_search
+
     facts = {
         "split": split,
         "n": len(found.outputs),
         "data": found.data_hash,
+        "decode": describe_search(recipe.search),
         "seconds": round(found.seconds, 3),
         "run": None if run is None else str(run.folder),
         "scores": [score._asdict() for score in found.scores],

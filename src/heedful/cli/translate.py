@@ -111,6 +111,10 @@ def _warned(found: "Iterator[tuple[str, Translation]]", file: Path) -> "Iterator
 def _refuse_contradictions(search: "SearchConfig", asked: Mapping[str, object], n_best: int) -> None:
     """Options that would do nothing, or not what they say, are refused."""
     beam = asked.get("beam")
+    idle = [f"--{key.replace('_', '-')}" for key in ("top_k", "top_p", "epsilon", "seed") if key in asked]
+    if idle and search.temperature is None and search.mbr_samples is None:
+        hint = "Sample by --temperature 1 or --mbr N, or leave it out."
+        raise ConfigError(f"{idle[0]} says how to sample, but nothing is sampled.", hint=hint)
     if search.mbr_samples is None:
         idle = [f"--{key.replace('_', '-')}" for key in ("mbr_candidates", "mbr_utility") if key in asked]
         if idle:

@@ -20,7 +20,7 @@ from heedful.config import Layer, Tree, read_toml, resolve
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.shortlist import Shortlist, load_shortlist
 from heedful.errors import ConfigError
-from heedful.export.ctranslate2_engine import CTranslate2Translator
+from heedful.export.ctranslate2_engine import OTHER_WAYS, CTranslate2Translator
 from heedful.export.ctranslate2_reader import Reader, library
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.layers.position import LearnedPositions, SinusoidalPositions, sinusoids
@@ -37,6 +37,9 @@ TOLERANCES: Mapping[str, Tolerance] = {
     "int8": Tolerance(equal_texts=0.75, log_p=0.5),  # a model of Multi30k had 0.91 to 0.94, and 0.20
     "bfloat16": Tolerance(equal_texts=0.9, log_p=0.2),  # there 0.98, and 0.06
 }
+
+
+SEARCH_LACKS = OTHER_WAYS
 
 
 def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:

@@ -66,6 +66,9 @@ With `num_beams=1` they are the same; with no length penalty on either side they
 Json = dict[str, Any]
 
 
+SEARCH_LACKS = ("temperature", "mbr_samples", "no_repeat_ngram", "shortlist")
+
+
 def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
     """What of such a model no class of transformers computes."""
     refused = tokenizer_refusals(tokenizers)

@@ -24,7 +24,7 @@ from heedful.models.weights import weights_of, write_tensors
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
-__all__ = ["TOLERANCES", "computes_in", "export", "open_export", "refusals"]
+__all__ = ["SEARCH_LACKS", "TOLERANCES", "computes_in", "export", "open_export", "refusals"]
 
 WEIGHTS = "weights.safetensors"
 
@@ -32,6 +32,9 @@ TOLERANCES: dict[str, Tolerance] = {
     "float32": FLOAT32,
     "int8": Tolerance(equal_texts=0.75, log_p=0.5),  # trained models had 0.85 to 1.0, and differences up to 0.25
 }
+
+
+SEARCH_LACKS = ("shortlist",)
 
 
 def refusals(config: ModelConfig, tokenizers: Tokenizers) -> list[str]:

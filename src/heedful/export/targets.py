@@ -2,7 +2,7 @@
 
 An export holds, beside the files of its target,
 
-    export.toml      format, target, number type, and the version of heedful that wrote it
+    export.toml      format, target, number type, the version of heedful that wrote it, and the digests of its files
     recipe.toml      the whole configuration that the model was made with
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
@@ -28,6 +28,7 @@ from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
+from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import ModelConfig
 from heedful.text.files import write_text
@@ -41,6 +42,7 @@ class Target(Protocol):
     """What the module of a target offers."""
 
     TOLERANCES: Mapping[str, Tolerance]
+    SEARCH_LACKS: Sequence[str]  # settings that are off unless set
 
     def refusals(self, config: ModelConfig, tokenizers: Tokenizers) -> list[str]:
         """What of such a model the target cannot express, each in a few words; empty where all can be."""
@@ -102,8 +104,10 @@ def read_export(folder: Path) -> Export:
 
 
 def open_export(folder: Path) -> Engine:
-    """The engine of an export, whatever its target."""
-    return target_module(read_export(folder).target).open_export(folder)
+    """The engine of an export, whatever its target. Raises HeedfulError where its files are not those written."""
+    found = read_export(folder)
+    check_seal(folder, read_toml(folder / FACTS).values.get("files", {}))
+    return target_module(found.target).open_export(folder)
 
 
 def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
@@ -115,6 +119,11 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
     config: ModelConfig = resolve(ModelConfig, [Layer("the model", bundle.recipe["model"])]).config
     if refused := module.refusals(config, bundle.tokenizers):
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint="Choose another target.")
+    search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+    for key in module.SEARCH_LACKS:
+        if getattr(search, key):
+            hint = f"Take `{key}` out of [search] in the bundle's recipe.toml, or use the native engine."
+            raise ConfigError(f"{target} has no `{key}`, which this model's recipe asks for.", hint=hint)
 
 
 def write_export(
@@ -124,11 +133,11 @@ def write_export(
     check_expressible(bundle, target, number_type)
     bundle.tokenizers.save(folder)
     write_text(folder / "recipe.toml", tomlkit.dumps(bundle.recipe))
-    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
-    write_text(folder / FACTS, tomlkit.dumps(facts))
     if shortlist is not None and target in SHORTLISTED:
         save_shortlist(folder, shortlist, bundle.tokenizers)
     target_module(target).export(bundle, folder, number_type)
+    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
+    write_text(folder / FACTS, tomlkit.dumps({**facts, "files": seal_of(folder)}))
 
 
 def export_bundle(

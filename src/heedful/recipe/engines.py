@@ -18,7 +18,14 @@ from heedful.errors import ConfigError
 from heedful.export.ctranslate2_engine import CTranslate2Translator
 from heedful.export.fastest import EXACT, Timing, choose_type, measure_types, time_engines
 from heedful.export.parity import FLOAT32, Tolerance
-from heedful.export.targets import check_expressible, is_export, read_export, target_module, write_export
+from heedful.export.targets import (
+    check_expressible,
+    is_export,
+    open_export,
+    read_export,
+    target_module,
+    write_export,
+)
 from heedful.layers.product import computes_in
 from heedful.models.bundle import Bundle, load_bundle
 from heedful.models.device import device_of
@@ -104,6 +111,8 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
     """
     if choice.name not in (None, *ENGINES):
         raise ConfigError(f'There is no engine "{choice.name}".', hint=f"Use one of: {', '.join(ENGINES)}.")
+    if choice.number_type == AUTO and not any(line.strip() for line in sample):  # nothing to measure on
+        choice = choice._replace(number_type=None)
     native = is_native(model, choice)
     if not native and (choice.others or choice.mean):
         raise ConfigError("--ensemble is for the native engine and for bundles.", hint="Leave --engine out.")
@@ -166,7 +175,7 @@ def _open_export(folder: Path, choice: Choice) -> Opened:
     if found.target not in ENGINES:
         hint = "Name the bundle that it was made from."
         raise ConfigError(f"{folder} is for {found.target}, which is no engine of heedful.", hint=hint)
-    engine = cast(TextEngine, target_module(found.target).open_export(folder))
+    engine = cast(TextEngine, open_export(folder))
     return Opened(engine, _oddities(found.target, found.number_type))
 
 

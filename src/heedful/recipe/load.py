@@ -9,6 +9,7 @@ from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.shortlist import load_shortlist
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
+from heedful.export.targets import is_export
 from heedful.models.bundle import is_bundle, load_bundle
 from heedful.models.device import DeviceName, choose_device
 from heedful.recipe.recipe import Recipe
@@ -23,6 +24,9 @@ def bundle_folder(path: Path) -> Path:
         return path
     if is_bundle(path / "model"):
         return path / "model"
+    if is_export(path):
+        hint = "Name the bundle or the run that it was made from."
+        raise HeedfulError(f"{path} is an export, and here a bundle is wanted.", hint=hint)
     if (path / "config.resolved.toml").is_file():
         raise HeedfulError(
             f"The run {path} has no model yet.",
