@@ -22,6 +22,7 @@ from batches import lengths_of, write_batches
 from flops import Sizes, training_flops
 from machine import matmul_rate
 from measure import data_folder, pin
+from step import trainer_of
 from torch import nn
 from torch.profiler import profile, record_function
 
@@ -30,13 +31,9 @@ from heedful.data.batch import Batch
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.sublayer import Sublayer
-from heedful.models.build import build_model
-from heedful.models.config import TransformerConfig
 from heedful.models.transformer import Transformer
-from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.kernel_caches import bound_kernel_caches
-from heedful.training.loop import Trainer
 
 SHAPE = Sizes(d_model=256, d_ff=1024, n_layers=3, vocabulary=8000)
 MARK = "part: "
@@ -92,22 +89,17 @@ def anatomy(batches: Path, precision: str, updates: int, trace: Path | None) -> 
     """Profile so many updates, after two that warm up."""
     arrays = np.load(batches)
     torch.manual_seed(1)
-    layers = {"n_encoder_layers": SHAPE.n_layers, "n_decoder_layers": SHAPE.n_layers}
-    config = TransformerConfig(
-        d_model=SHAPE.d_model, n_heads=4, d_ff=SHAPE.d_ff, norm="post", activation="relu", **layers
-    )
-    model = build_model(config, SHAPE.vocabulary, SHAPE.vocabulary)
+    shape = {**SHAPE._asdict(), "n_heads": 4}
     training = TrainingConfig(precision=precision, label_smoothing=0.1, warmup_steps=100)  # pyright: ignore[reportArgumentType]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = CheckpointFolder(Path(scratch), keep=1)
-        trainer = Trainer(model, training, d_model=256, seed=1, checkpoints=folder, log=lambda _event, _facts: None)
+        trainer = trainer_of(shape, training, Path(scratch), device=torch.device("cpu"))
 
         def update(number: int) -> None:
             src, tgt_in, tgt_out = (torch.from_numpy(arrays[f"{n}{number}"]) for n in ("src", "tgt_in", "tgt_out"))
             batch = Batch(src, src != 0, tgt_in, tgt_out, indices=[])
             trainer.update(number + 1, lambda _index: batch)
 
-        with parts_marked(model):
+        with parts_marked(trainer.model):
             for number in range(2):
                 update(number)
             with profile() as profiler:

@@ -22,7 +22,21 @@ from typing import Any, NamedTuple
 
 import sacrebleu
 from environments import python_of
-from measure import CACHE, HERE, SYSTEMS, alternate, call, child, data_folder, pin, ratios, say, short_reason, spread
+from measure import (
+    CACHE,
+    HERE,
+    SYSTEMS,
+    ChildFailed,
+    alternate,
+    call,
+    child,
+    data_folder,
+    pin,
+    ratios,
+    say,
+    short_reason,
+    spread,
+)
 from rows import Row, text_table
 
 from heedful.config import read_toml
@@ -101,11 +115,14 @@ def export_of(model: Path, target: str, lines: Path) -> Path:
     return folder
 
 
-def with_shortlist(model: Path) -> None:
-    """Let the run of a bundle find its lexical shortlist, on first use. Raises ChildFailed."""
+def find_shortlist(model: Path) -> None:
+    """Let the run of a bundle find its lexical shortlist, on first use; systems that want one fail where it cannot."""
     if not (model / "shortlist.toml").exists():
         say("finding a shortlist ...")
-        call([*HEEDFUL, "shortlist", str(model.parent)])
+        try:
+            call([*HEEDFUL, "shortlist", str(model.parent)])
+        except ChildFailed as error:
+            say(f"There is no shortlist: {error}")
 
 
 def run(
@@ -130,13 +147,13 @@ def run_on(
     with tempfile.TemporaryDirectory() as scratch:
         lines = Path(scratch) / "lines"
         lines.write_text("".join(f"{line}\n" for line in sources), "utf-8")
+        if any(SYSTEMS_OF_DECODING[name].options.get("shortlist") for name in systems):
+            find_shortlist(model)  # before the exports, which take it along
         for search, beam in SEARCHES.items():
 
             def measure(name: str, number: int, beam: int = beam) -> dict[str, Any]:
                 texts = Path(scratch) / "texts"
                 system = SYSTEMS_OF_DECODING[name]
-                if system.options.get("shortlist"):
-                    with_shortlist(model)
                 asked = {
                     "bundle": str(model),
                     "export": str(export_of(model, system.export, lines)) if system.export else "",

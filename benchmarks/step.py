@@ -32,11 +32,10 @@ def random_batch(rows: int, length: int, vocabulary: int) -> Batch:
     return Batch(src, torch.ones_like(src, dtype=torch.bool), tgt_in, tgt_out, indices=[])
 
 
-def time_updates(
-    shape: Mapping[str, Any], batch: Batch, *, precision: str, device: torch.device, updates: int, scratch: Path
-) -> Timed:
-    """Time `Trainer.update` after two that warm up. `shape` has d_model, d_ff, n_heads, n_layers, vocabulary."""
-    torch.manual_seed(1)
+def trainer_of(
+    shape: Mapping[str, Any], training: TrainingConfig, scratch: Path, *, device: torch.device, seed: int = 1
+) -> Trainer:
+    """Heedful's trainer of a post-norm model. `shape` has d_model, d_ff, n_heads, n_layers, vocabulary, dropout."""
     config = TransformerConfig(
         d_model=shape["d_model"],
         n_heads=shape["n_heads"],
@@ -45,13 +44,22 @@ def time_updates(
         n_decoder_layers=shape["n_layers"],
         norm="post",
         activation="relu",
+        dropout=shape.get("dropout", 0.1),
     )
     model = build_model(config, shape["vocabulary"], shape["vocabulary"]).to(device)
-    training = TrainingConfig(precision=precision, warmup_steps=100)  # pyright: ignore[reportArgumentType]
     folder = CheckpointFolder(scratch, keep=1)
-    trainer = Trainer(
-        model, training, d_model=config.d_model, seed=1, checkpoints=folder, log=lambda _event, _facts: None
+    return Trainer(
+        model, training, d_model=config.d_model, seed=seed, checkpoints=folder, log=lambda _event, _facts: None
     )
+
+
+def time_updates(
+    shape: Mapping[str, Any], batch: Batch, *, precision: str, device: torch.device, updates: int, scratch: Path
+) -> Timed:
+    """Time `Trainer.update` after two that warm up. `shape` is that of `trainer_of`."""
+    torch.manual_seed(1)
+    training = TrainingConfig(precision=precision, warmup_steps=100)  # pyright: ignore[reportArgumentType]
+    trainer = trainer_of(shape, training, scratch, device=device)
     moved = batch.to(device)
     seconds = []
     for number in range(1, updates + 3):
@@ -60,6 +68,6 @@ def time_updates(
         if device.type == "cuda":
             torch.cuda.synchronize()
         seconds.append(time.perf_counter() - started)
-    sizes = Sizes(config.d_model, config.d_ff, shape["n_layers"], shape["vocabulary"])
+    sizes = Sizes(shape["d_model"], shape["d_ff"], shape["n_layers"], shape["vocabulary"])
     sources, targets = ((ids != 0).sum(1).tolist() for ids in (batch.src, batch.tgt_out))
     return Timed(seconds[2:], batch.n_target, training_flops(sizes, sources, targets))

@@ -7,7 +7,7 @@ weights; it is given lower-cased text. Both decode the whole dev set greedily ev
 is decoded with beam 5 at the end: Heedful's averaged checkpoint, Marian's best on dev. The clock starts with the
 processes, data preparation included, and stops both after --minutes.
 
-    python benchmarks/time_to_bleu.py [--data PATH/multi30k] [--minutes 40]
+    python benchmarks/time_to_bleu.py [--data PATH/multi30k] [--minutes 40] [--updates 6000]
 
 Writes results/time_to_bleu.{csv,svg,json}, which benchmarks/run shows with their date.
 """
@@ -61,6 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     data_folder(parser)
     parser.add_argument("--minutes", type=float, default=40.0)
+    parser.add_argument("--updates", type=int, default=6000, help="of Heedful's schedule, whose rate falls to zero")
     parser.add_argument("--every", type=int, default=EVERY, help="updates between validations")
     parser.add_argument("--output", type=Path, default=STORED, help="the .json; .csv and .svg stand beside it")
     arguments = parser.parse_args()
@@ -70,7 +71,7 @@ def main() -> None:
     dev, test = read_test_set(data, "dev"), read_test_set(data, "test")
     python_of("marian")
     write_lower(data, WORK)
-    clocks = run_both(arguments.data, arguments.minutes, arguments.every)
+    clocks = run_both(arguments.data, arguments.minutes, arguments.updates, arguments.every)
     curves = {"Heedful": heedful_curve(clocks["Heedful"]), "Marian C++": marian_curve(clocks["Marian C++"], dev)}
     scores = {"Heedful": heedful_test(test), "Marian C++": marian_test(test)}
     store(arguments.output, arguments.minutes, curves, scores)
@@ -84,13 +85,13 @@ def write_lower(data: DataConfig, folder: Path) -> None:
             (folder / f"{split}.{side}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
-def run_both(data: str, minutes: float, every: int) -> dict[str, float]:
+def run_both(data: str, minutes: float, updates: int, every: int) -> dict[str, float]:
     """Train both until the clock ends; returns when each was started, in seconds since the epoch."""
     settings = [f"run={WORK / 'run'}", f"data.folder={data}", "training.threads=1", f"training.validate_every={every}"]
     # Intervals of every look at dev would cost more than the look; test gets its interval at the end.
-    dev = ["evaluation.dev_sentences=1014", "evaluation.bootstrap_samples=1"]
+    settings += [f"training.max_updates={updates}", "evaluation.dev_sentences=1014", "evaluation.bootstrap_samples=1"]
     commands = {
-        "Heedful": [*HEEDFUL, "train", str(RECIPE), *settings, *dev],
+        "Heedful": [*HEEDFUL, "train", str(RECIPE), *settings],
         "Marian C++": marian("train", options=marian_training(every)),
     }
     cores = sorted(os.sched_getaffinity(0))
@@ -201,7 +202,7 @@ class Given:
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
         """One output a line."""
-        return [Translation(text, 0.0, []) for text in self.texts]
+        return [Translation(text, 0.0, [], [], []) for text in self.texts]
 
 
 def score(texts: Sequence[str], items: TestSet) -> Score:

@@ -22,8 +22,8 @@ from measure import HERE, SYSTEMS, alternate, child, data_folder, pin, ratios, s
 from rows import Row, text_table
 
 SIZES: dict[str, dict[str, Any]] = {
-    "small": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "n_layers": 3, "updates": 30},
-    "base": {"d_model": 512, "d_ff": 2048, "n_heads": 8, "n_layers": 6, "updates": 4},
+    "small": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "n_layers": 3, "updates": 24},
+    "base": {"d_model": 512, "d_ff": 2048, "n_heads": 8, "n_layers": 6, "updates": 3},
 }
 TITLES = {"small": "3+3 layers, d 256", "base": "paper-base: 6+6 layers, d 512"}
 SHARED = {"dropout": 0.1, "smoothing": 0.1, "peak_rate": 1e-3, "warmup": 20, "clip_norm": 1.0}
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
     parser.add_argument("--systems", nargs="+", default=list(PROGRAMS), choices=PROGRAMS)
-    parser.add_argument("--updates", type=int, help="timed updates, after two that are not; left out: 30 small, 4 base")
+    parser.add_argument("--updates", type=int, help="timed updates, after two that are not; left out: 24 small, 3 base")
     arguments = parser.parse_args()
     pin(arguments.threads)
     changes = {"updates": arguments.updates} if arguments.updates else {}

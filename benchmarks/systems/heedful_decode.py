@@ -13,9 +13,11 @@ found = asked()
 torch.set_num_threads(found.threads)
 search = {"beam": found.beam, "length_penalty": 0.0, **found.options}
 if found.export:
-    from heedful.export.targets import open_export
+    from heedful.export.targets import open_export, read_export
 
     engine: Any = open_export(Path(found.export))
+    if read_export(Path(found.export)).target == "ctranslate2":
+        engine = engine.without_tokens()  # the other decoders give none either
 else:
     engine = heedful.load(Path(found.bundle))
 translator = engine.with_search(search)

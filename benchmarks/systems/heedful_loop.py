@@ -4,33 +4,17 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import torch
 from clock import report, settings
+from step import trainer_of
 from torch import Tensor
 
 from heedful.data.batch import Batch
-from heedful.models.build import build_model
-from heedful.models.config import TransformerConfig
-from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.kernel_caches import bound_kernel_caches
-from heedful.training.loop import Trainer
 
 bound_kernel_caches()
 sizes = settings()
-model = build_model(
-    TransformerConfig(
-        d_model=sizes["d_model"],
-        n_heads=sizes["n_heads"],
-        d_ff=sizes["d_ff"],
-        n_encoder_layers=sizes["n_layers"],
-        n_decoder_layers=sizes["n_layers"],
-        norm="post",
-        activation="relu",
-        dropout=sizes["dropout"],
-    ),
-    sizes["vocabulary"],
-    sizes["vocabulary"],
-)
 training = TrainingConfig(
     label_smoothing=sizes["smoothing"],
     precision=sys.argv[3],  # type: ignore[arg-type]
@@ -41,15 +25,7 @@ training = TrainingConfig(
 )
 
 with TemporaryDirectory() as scratch:
-    folder = CheckpointFolder(Path(scratch), keep=1)
-    trainer = Trainer(
-        model,
-        training,
-        d_model=sizes["d_model"],
-        seed=sizes["seed"],
-        checkpoints=folder,
-        log=lambda _event, _facts: None,
-    )
+    trainer = trainer_of(sizes, training, Path(scratch), device=torch.device("cpu"), seed=sizes["seed"])
     numbers = iter(range(1, 10_000))
 
     def update(src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> float:

@@ -1,5 +1,7 @@
 """Multi-head attention against torch's on copied weights, against separate heads, and as a memory that grows."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from tests.attention.tables import MASKS, REAL, B, S, T
@@ -161,3 +163,13 @@ def test_the_same_word_in_two_contexts_has_two_vectors() -> None:
     contexts = torch.stack([torch.stack([word, left]), torch.stack([word, right])])
     first, second = ours(contexts, ours.project(contexts)).output[:, 0]
     assert not torch.allclose(first, second, atol=1e-3)
+
+
+def test_a_copy_takes_the_fused_path_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explicit(*_: object, **__: object) -> None:
+        raise AssertionError("the explicit path was taken")
+
+    attention = deepcopy(MultiHeadAttention(8, 2))
+    monkeypatch.setattr("heedful.attention.multihead.attend", explicit)
+    x = torch.randn(2, 3, 8)
+    assert attention(x, attention.project(x)).output.shape == x.shape

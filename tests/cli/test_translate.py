@@ -83,6 +83,13 @@ class TestLines:
         give("abc\nx☃\n".encode())
         assert heedful("translate", str(bundle)).err == "warning: -:2: 2 unknown symbols in the source\n"
 
+    def test_unknown_symbols_of_many_lines_are_one_warning(
+        self, bundle: Path, give: Callable, heedful: Callable
+    ) -> None:
+        give("abc\nx☃\n\n☃\n".encode() * 400)
+        wanted = "warning: -: 1200 unknown symbols in the source, in 800 lines, the first of them 2\n"
+        assert heedful("translate", str(bundle)).err == wanted
+
     def test_more_lines_than_are_read_at_once(
         self, bundle: Path, give: Callable, heedful: Callable, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -184,7 +191,28 @@ class TestOptions:
         greedy = sampled("--beam", "1")
         assert sampled("--temperature", "2", "--top-k", "1") == greedy
         assert sampled("--temperature", "2", "--top-p", "0.000001") == greedy
-        assert len(sampled("--temperature", "1", "--n-best", "4", "--beam", "1").split("\n")) == 25
+        assert len(sampled("--temperature", "1", "--n-best", "4").split("\n")) == 25
+
+    def test_beams_do_not_sample(self, bundle: Path, give: Callable, heedful: Callable) -> None:
+        give(b"abc\n")
+        outcome = heedful("translate", str(bundle), "--beam", "2", "--temperature", "1")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "--beam searches and --temperature samples: one excludes the other." in outcome.err
+        assert "hint: Use one of them." in outcome.err
+
+    @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+    def test_precision(self, precision: str, bundle: Path, give: Callable, heedful: Callable) -> None:
+        give(b"abc\nde fg\n")
+        found = load(bundle).with_search({"precision": precision}).translate(["abc", "de fg"])
+        wanted = "".join(f"{one.text}\n" for one in found)
+        assert heedful("translate", str(bundle), "--type", precision) == (0, wanted, "")
+
+    def test_wrong_precision(self, bundle: Path, give: Callable, heedful: Callable) -> None:
+        give(b"abc\n")
+        outcome = heedful("translate", str(bundle), "--type", "float8")
+        assert outcome.code == 2
+        assert "precision" in outcome.err
+        assert "'float32', 'bfloat16' or 'int8'" in outcome.err
 
     def test_json(self, bundle: Path, give: Callable, heedful: Callable) -> None:
         give("abc\n\nü☃\n".encode())
@@ -192,7 +220,7 @@ class TestOptions:
         first, blank, last = map(json.loads, outcome.out.split("\n")[:-1])
         assert [(one["line"], one["source"]) for one in (first, blank, last)] == [(1, "abc"), (2, ""), (3, "ü☃")]
         assert (blank["text"], blank["score"], blank["warnings"]) == ("", 0.0, [])
-        assert last["warnings"] == ["1 unknown symbol in the source"]
+        assert [one["unknown"] for one in (first, blank, last)] == [0, 0, 1]
         for candidate in first["n_best"]:
             assert sum(log_p for _, log_p in candidate["tokens"]) == pytest.approx(candidate["log_p"], abs=1e-5)
             length = len(candidate["tokens"])

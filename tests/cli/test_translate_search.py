@@ -205,7 +205,7 @@ class TestEnsemble:
         code, said = refusal("--ensemble", str(stranger))
         assert code == 2
         assert f"{stranger} has another source tokenizer than {bundle}." in said
-        assert "hint: The models of an ensemble must share their tokenizers" in said
+        assert "hint: Models share them if they are trained on the same data" in said
         assert refusal("--ensemble-mean", "geometric")[1].startswith("error: --ensemble-mean without --ensemble.")
         code, said = refusal("--ensemble", str(bundle), "--ensemble-mean", "harmonic")
         assert (code, said.split("\n")[0]) == (2, "error: The mean harmonic is unknown.")
@@ -216,3 +216,14 @@ def test_zero_is_a_length_penalty(run: Callable) -> None:
     """Not the same as none given: the score is then log p itself."""
     rows = [json.loads(line) for line in run("--length-penalty", "0", "--json")]
     assert all(row["score"] == pytest.approx(row["n_best"][0]["log_p"]) for row in rows)
+
+
+class TestIdle:
+    @pytest.mark.parametrize("option", ["--top-k", "--seed"])
+    def test_how_to_sample_without_sampling(self, option: str, refusal: Callable) -> None:
+        code, said = refusal(option, "3")
+        assert (code, said.splitlines()[0]) == (2, f"error: {option} says how to sample, but nothing is sampled.")
+
+    @pytest.mark.parametrize("text", ["", "\n \n"])
+    def test_no_text_to_measure_number_types_on(self, text: str, run: Callable) -> None:
+        assert run("--type", "auto", text=text) == [""] * text.count("\n")

@@ -16,6 +16,7 @@ from heedful.recipe.recipe import Recipe
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 TOLERANCES: Mapping[str, Tolerance] = {"float32": FLOAT32, "spoilt": FLOAT32}
+SEARCH_LACKS = ("no_repeat_ngram",)
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
@@ -23,6 +24,11 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     kind = type(tokenizers.source).__name__
     wrong = {f"a {kind}": kind != "CharacterTokenizer", 'norm = "pre"': config.norm == "pre"}
     return [what for what, is_so in wrong.items() if is_so]
+
+
+def computes_in(number_type: str) -> bool:
+    """Every number type that there is."""
+    return True
 
 
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import ctranslate2
@@ -12,6 +12,9 @@ from tests.export.little_models import LINES, learned_run, letters, native, rand
 from tests.models.tiny import EVERY_VARIANT
 
 from heedful.attention import dot
+from heedful.decoding.rules import Rules
+from heedful.decoding.shortlist import Shortlist, shortlist_of
+from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export import ctranslate2 as target
 from heedful.export.ctranslate2_engine import CTranslate2Translator
@@ -20,6 +23,8 @@ from heedful.export.targets import write_export
 from heedful.models.bundle import Bundle, load_bundle
 from heedful.models.transformer import Transformer
 from heedful.models.weights import weights_of
+from heedful.text.config import SideConfig
+from heedful.text.tokenizer import train_tokenizer
 
 WORDS = ("tokenizer.source.kind=words",)
 SUBWORDS = ("tokenizer.source.kind=sentencepiece", "tokenizer.source.vocab_size=22")
@@ -189,10 +194,69 @@ class TestLines:
             engine.translate(["a"], prefixes=["abcdefghi"])
         with pytest.raises(HeedfulError, match=r"Pair 1 has 1101 tokens, but this export has 1030 positions\."):
             engine.score(["a" * 1100], ["a"])
-        with pytest.raises(ConfigError, match="it cannot sample"):
-            engine.with_search({"temperature": 1.0})
+        with pytest.raises(ConfigError, match="can neither require nor forbid phrases"):
+            engine.translate(["a", "b"], rules=[Rules(), Rules(forbid=["c"])])
+        others = {"temperature": 1.0, "top_k": 3, "top_p": 0.5, "epsilon": 0.1, "seed": 7, "no_repeat_ngram": 2}
+        for key, value in {**others, "mbr_samples": 4, "mbr_utility": "bleu"}.items():
+            with pytest.raises(ConfigError, match=rf"The engine ctranslate2 has no `{key}`.*\nhint: Use the native"):
+                engine.with_search({key: value})
+        sampling = engine.search.model_copy(update={"temperature": 1.0})
+        with pytest.raises(ConfigError, match="has no `temperature`"):
+            CTranslate2Translator(engine.reader, engine.tokenizers, sampling, engine.longest)
         assert engine.translate([]) == []
         assert engine.score([], []) == []
+
+
+@pytest.fixture(scope="module")
+def narrow(bundle: Bundle) -> Shortlist:
+    source, target = (tokenizer.encode("bckj▁ ") for tokenizer in bundle.tokenizers)
+    likely = torch.full((len(bundle.tokenizers.source), 2), -1)
+    likely[source[0]] = torch.tensor([target[2], target[3]])
+    likely[source[1], 0] = target[4]
+    return shortlist_of(likely, [target[5]], len(bundle.tokenizers.target))
+
+
+@pytest.fixture(scope="module")
+def narrowed(bundle: Bundle, narrow: Shortlist, tmp_path_factory: pytest.TempPathFactory) -> CTranslate2Translator:
+    folder = tmp_path_factory.mktemp("narrow")
+    write_export(bundle, folder, "ctranslate2", "float32", narrow)
+    return target.open_export(folder)
+
+
+class TestShortlist:
+    """The second and third letter of the alphabet may become the first or the second capital, the others nothing."""
+
+    LINES: Sequence[str] = ["b c", "c", "b b c c b", "b"]
+
+    def test_outputs_keep_to_it(self, bundle: Bundle, narrow: Shortlist, narrowed: CTranslate2Translator) -> None:
+        """Alone each line gives what the native engine gives with the same shortlist; without one there is more."""
+        search = {"beam": 1, "shortlist": True}
+        ours = Translator(bundle.model, bundle.tokenizers, native(bundle, search).search, narrow)
+        for line in self.LINES:
+            [found] = narrowed.with_search(search).translate([line])
+            assert found.text == ours.translate([line])[0].text
+            assert set(found.text) <= set("kj▁ ⁇")
+        free = narrowed.with_search({"beam": 1}).translate(self.LINES)
+        assert [found.text for found in free] == [
+            found.text for found in native(bundle, {"beam": 1}).translate(self.LINES)
+        ]
+        assert set("".join(found.text for found in free)) - set("kj▁ ⁇")
+
+    def test_is_refused_where_there_is_none_or_with_a_prefix(
+        self, bundle: Bundle, narrowed: CTranslate2Translator, tmp_path: Path
+    ) -> None:
+        with pytest.raises(HeedfulError, match=r"but this export has none.\nhint: .*heedful shortlist RUN"):
+            exported(bundle, tmp_path / "out").with_search({"shortlist": True})
+        with pytest.raises(ConfigError, match="takes no prefix together with a shortlist"):
+            narrowed.with_search({"shortlist": True}).translate(["b", "c"], prefixes=["", "k"])
+
+
+def test_white_space_is_shown_in_token_strings() -> None:
+    """In the library's files blanks and tabs separate tokens."""
+    tokenizer = train_tokenizer(SideConfig(kind="characters"), ["a\tb c\u3000"], seed=1)
+    strings = target.token_strings(tokenizer)
+    assert {"<U+0009>", "<U+3000>", "▁", "a"} < set(strings)
+    assert not any(letter.isspace() for string in strings for letter in string)
 
 
 def test_pad_and_bos_are_never_emitted(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ class TestBad:
     def test_is_kept_beside_its_place(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
         (tmp_path / "out.failed").mkdir()
         (tmp_path / "out.failed" / "earlier").touch()
+        (tmp_path / "out.failed" / "parity.json").write_text("{}")  # an earlier failure: it may be replaced
         arguments = ("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--type", "spoilt", "--dev", dev)
         outcome = heedful(*arguments)
         assert (outcome.code, outcome.out) == (3, "")
@@ -143,3 +144,67 @@ class TestReading:
         (tmp_path / "export.toml").write_text('format = 9\nheedful = "7.0"\ntarget = "again"\ntype = "float32"\n')
         with pytest.raises(HeedfulError, match=r"format 9 for again, which this version cannot read.\nhint: .*7\.0"):
             open_export(tmp_path)
+
+    @pytest.fixture
+    def exported(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> Path:
+        out = tmp_path / "sealed"
+        assert heedful("export", str(bundle), str(out), "--to", "again", "--dev", dev).code == 0
+        return out
+
+    @pytest.mark.parametrize("name", ["weights.safetensors", "tokenizer.joint.vocab"])
+    @pytest.mark.parametrize("harm", ["cut", "changed", "gone"])
+    def test_files_that_are_not_those_written(self, name: str, harm: str, exported: Path) -> None:
+        path = exported / name
+        data = path.read_bytes()
+        path.write_bytes(data[:-1] if harm == "cut" else data[:-1] + bytes([data[-1] ^ 1]))
+        if harm == "gone":
+            path.unlink()
+        said = "is missing" if harm == "gone" else "is damaged, or of another export"
+        with pytest.raises(HeedfulError, match=f"{name} {said}.\nhint: Copy the whole folder again"):
+            open_export(exported)
+
+    @pytest.mark.parametrize(("text", "said"), [(None, "is missing"), ("", r"has no \[model\]")])
+    def test_settings_that_are_not_there(self, text: str | None, said: str, exported: Path) -> None:
+        path = exported / "recipe.toml"
+        path.unlink() if text is None else path.write_text(text)
+        with pytest.raises(HeedfulError, match=f"recipe.toml {said}"):
+            open_export(exported)
+
+    def test_settings_may_be_changed(self, exported: Path) -> None:
+        path = exported / "recipe.toml"
+        path.write_text(path.read_text().replace("max_extra = 2", "max_extra = 3"))
+        assert open_export(exported).search.max_extra == 3  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class TestSettings:
+    def test_what_the_target_lacks_is_refused_before_any_work(
+        self, dev: str, tmp_path: Path, heedful: Callable
+    ) -> None:
+        bundle = untrained_bundle(tmp_path / "model", PAIRS, "search.no_repeat_ngram=3")
+        outcome = heedful("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--dev", dev)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith("error: again has no `no_repeat_ngram`, which this model's recipe asks for.")
+        assert not (tmp_path / "out").exists()
+
+    def test_another_folder_of_the_name_of_a_failure_stays(
+        self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable
+    ) -> None:
+        mine = tmp_path / "out.failed"
+        mine.mkdir()
+        (mine / "mine").write_text("kept")
+        arguments = ("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--type", "spoilt", "--dev", dev)
+        assert heedful(*arguments).code == 3
+        assert (mine / "mine").read_text() == "kept"
+        (kept,) = tmp_path.glob("out.failed.*")
+        assert (kept / "parity.json").is_file()
+
+    @pytest.mark.parametrize("verb", ["inspect", "export"])
+    def test_an_export_where_a_bundle_is_wanted(
+        self, verb: str, bundle: Path, dev: str, tmp_path: Path, heedful: Callable
+    ) -> None:
+        out = tmp_path / "out"
+        assert heedful("export", str(bundle), str(out), "--to", "again", "--dev", dev).code == 0
+        more = ("abc",) if verb == "inspect" else (str(tmp_path / "more"), "--to", "again", "--dev", dev)
+        outcome = heedful(verb, str(out), *more)
+        assert outcome.code == 1
+        assert "is an export, and here a bundle is wanted." in outcome.err

@@ -241,6 +241,25 @@ class TestRefused:
         assert caught.value.hint
         assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
+    @pytest.mark.parametrize(
+        "changes",
+        [{"d_model": "wide"}, {"encoder_attention_heads": 5, "decoder_attention_heads": 5}, {"encoder_layers": 0}],
+    )
+    def test_sizes_that_cannot_be(self, changes: dict[str, object], checkpoint: Path, tmp_path: Path) -> None:
+        folder = copied(checkpoint, tmp_path)
+        path = folder / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+        with pytest.raises(ConfigError, match=r"config\.json"):
+            import_checkpoint(folder, tmp_path / "bundle", LINES[:5])
+        assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+    def test_a_folder_where_a_file_should_be(self, checkpoint: Path, tmp_path: Path) -> None:
+        folder = copied(checkpoint, tmp_path)
+        (folder / "config.json").unlink()
+        (folder / "config.json").mkdir()
+        with pytest.raises(HeedfulError, match=r"config\.json could not be read: Is a directory"):
+            import_checkpoint(folder, tmp_path / "bundle", LINES[:5])
+
     def test_a_pickle_that_runs_code(self, checkpoint: Path, tmp_path: Path) -> None:
         folder = copied(checkpoint, tmp_path)
         (folder / "model.safetensors").unlink()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tomlkit
 import torch
 from tests.recipe.little import untrained_bundle
 
@@ -85,6 +86,14 @@ class TestEngine:
 
     def test_searches_as_the_recipe_says(self, bundle: Path, folder: Path) -> None:
         assert target.open_export(folder).search == load(bundle).search
+
+    def test_has_its_own_number_type(self, bundle: Path, folder: Path, tmp_path: Path) -> None:
+        """Whatever the native engine computes in when it runs the model."""
+        out = export(bundle, tmp_path / "out")
+        recipe = tomlkit.parse((out / "recipe.toml").read_text("utf-8"))
+        recipe["search"]["precision"] = "int8"
+        (out / "recipe.toml").write_text(tomlkit.dumps(recipe), "utf-8")
+        assert target.open_export(out).translate(LINES) == target.open_export(folder).translate(LINES)
 
     def test_scores_given_outputs(self, bundle: Path, folder: Path) -> None:
         outputs = [line[::-1] for line in LINES]

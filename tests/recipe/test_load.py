@@ -4,11 +4,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import little_run
+from tests.recipe.little import SUBWORDS, little_run
 
 import heedful
 from heedful.errors import HeedfulError
-from heedful.recipe.load import load, recipe_of
+from heedful.recipe.load import load, load_ensemble, recipe_of
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +56,12 @@ def test_what_is_no_model(damage: str, message: str, hint: str, run: Path, tmp_p
     with pytest.raises(HeedfulError, match=message) as caught:
         load(folder)
     assert hint in str(caught.value.hint)
+
+
+def test_runs_of_two_seeds_are_an_ensemble(tmp_path: Path) -> None:
+    """The same data and the same [tokenizer] give the same ids, whatever the seed of the weights."""
+    first, second = (little_run(tmp_path / str(seed), f"seed={seed}", *SUBWORDS) for seed in (1, 2))
+    both = load_ensemble(first, [second])
+    log_p = [one.score(["a b"], ["b a"])[0].log_p for one in (load(first), load(second), both)]
+    assert min(log_p[:2]) < log_p[2] < max(log_p[:2])
+    assert both.search == load(first).search

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.attention.core import Attended, attend, fused_attention
+from heedful.attention.core import Attended, quickest_attention
 from heedful.attention.masks import Mask
 from heedful.attention.normalise import Normaliser, softmax
 from heedful.attention.scores import Score, scaled_dot
@@ -31,7 +31,8 @@ def restricted_attention(
     if blocks_win(length, radius):
         return banded_attention(query, key, value, radius, mask=mask, score=score, normalise=normalise)
     window = Mask.around(torch.arange(length, device=query.device), radius, length)
-    return Attended(_read(query, key, value, window if mask is None else window & mask, score, normalise), None)
+    visible = window if mask is None else window & mask
+    return quickest_attention(query, key, value, score=score, mask=visible, normalise=normalise)._replace(weights=None)
 
 
 def blocks_win(length: int, radius: int) -> bool:
@@ -70,12 +71,7 @@ def banded_attention(
     visible = windows(real.expand(len(query), 1, 1, length).mT).mT & near  # [B*N 1 block W]
     blocks = nn.functional.pad(query, (0, 0, 0, n_blocks * block - length)).unflatten(2, (n_blocks, block))
     blocks = blocks.transpose(1, 2).flatten(0, 1)  # [B*N H block E]
-    context = _read(blocks, windows(key), windows(value), Mask(visible), score, normalise)
+    slots = {"score": score, "mask": Mask(visible), "normalise": normalise}
+    context = quickest_attention(blocks, windows(key), windows(value), **slots).context
     context = context.unflatten(0, (-1, n_blocks)).transpose(1, 2).flatten(2, 3)
     return Attended(context[:, :, :length], None)
-
-
-def _read(query: Tensor, key: Tensor, value: Tensor, mask: Mask, score: Score, normalise: Normaliser) -> Tensor:
-    if score is scaled_dot and normalise is softmax:
-        return fused_attention(query, key, value, mask=mask).context
-    return attend(query, key, value, score=score, mask=mask, normalise=normalise).context

@@ -5,12 +5,13 @@ Knows no parameters, no heads and no layers: whatever has weights lives in a sco
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float, Num
 from torch import Tensor, nn
 
 from heedful.attention.aggregate import Aggregate, weighted_sum
 from heedful.attention.masks import Mask
-from heedful.attention.normalise import Normaliser, Sample, softmax
+from heedful.attention.normalise import Normaliser, Sample, Softmax, softmax
 from heedful.attention.scores import Score, scaled_dot
 
 
@@ -98,3 +99,23 @@ def fused_attention(
     visible = mask.visible.expand(shape)
     context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=visible, dropout_p=dropout)
     return Attended(context, None)
+
+
+def quickest_attention(
+    query: Float[Tensor, "B H T Eq"],
+    key: Float[Tensor, "B H S Ek"],
+    value: Float[Tensor, "B H S Ev"],
+    *,
+    score: Score,
+    mask: Mask | None = None,
+    normalise: Normaliser = softmax,
+    dropout: float = 0.0,
+) -> Attended:
+    """`attend`, by the fused kernel where it computes the same and is quicker: for whoever needs no weights.
+
+    Torch's kernel wins except on a CPU in bfloat16, whose products it does not use (benchmarks/attention.py).
+    """
+    slow = query.device.type == "cpu" and query.dtype == torch.bfloat16
+    if score is scaled_dot and isinstance(normalise, Softmax) and not slow:
+        return fused_attention(query, key, value, mask=mask, dropout=dropout)
+    return attend(query, key, value, score=score, mask=mask, normalise=normalise, dropout=dropout)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.attention.core import Attended, attend, fused_attention
+from heedful.attention.core import Attended, attend, quickest_attention
 from heedful.attention.masks import Mask
 from heedful.attention.normalise import Normaliser, softmax
 from heedful.attention.scores import Score, scaled_dot
@@ -78,11 +78,8 @@ class MultiHeadAttention(nn.Module):
         """Read the memory for each query. With `weights`, the explicit path is taken and they are returned."""
         heads = self._split(self.project_query(query))  # [B H T E]
         dropout = self.dropout if self.training else 0.0
-        if not weights and self.score is scaled_dot and self.normalise is softmax and _fused_is_quicker(heads):
-            read = fused_attention(heads, key_value.key, key_value.value, mask=mask, dropout=dropout)
-        else:
-            slots = {"score": self.score, "mask": mask, "normalise": self.normalise, "dropout": dropout}
-            read = attend(heads, key_value.key, key_value.value, **slots)
+        slots = {"score": self.score, "mask": mask, "normalise": self.normalise, "dropout": dropout}
+        read = (attend if weights else quickest_attention)(heads, key_value.key, key_value.value, **slots)
         return MultiHeadOutput(self.project_out(self._merge(read)), read.weights)
 
     def _split(self, projected: Float[Tensor, "B L HE"]) -> Float[Tensor, "B H L E"]:
@@ -91,11 +88,6 @@ class MultiHeadAttention(nn.Module):
 
     def _merge(self, read: Attended) -> Float[Tensor, "B T HE"]:
         return read.context.transpose(1, 2).flatten(2)
-
-
-def _fused_is_quicker(query: Tensor) -> bool:
-    """Torch's kernel wins except on a CPU in bfloat16, whose products it does not use (benchmarks/attention.py)."""
-    return query.device.type != "cpu" or query.dtype != torch.bfloat16
 
 
 class MultiHeadOutput(NamedTuple):

@@ -22,7 +22,7 @@ MAY_CHANGE = ("data", "evaluation", "search")  # tables of the recipe that the w
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
+    model: Annotated[Path, typer.Argument(help="A run directory, a model bundle or an export.")],
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="key=value", help="Other settings: search.beam=1")
     ] = None,
@@ -34,30 +34,34 @@ def evaluate(
     ] = None,
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
+    engine: options.Engine = None,
+    number_type: options.NumberType = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score a model, each number with its 95 % interval, its count and its signature.
 
     The evaluation of a split is stored with its run: outputs, results and errors, so that `heedful compare` can use it.
-    That of an ensemble belongs to no run, and is printed only.
+    That of an ensemble or of another engine belongs to no run, and is printed only.
     """
-    from heedful.decoding.translator import Translator
-    from heedful.recipe.load import load_ensemble
+    from heedful.recipe.engines import Choice, is_native, open_engine
     from heedful.recipe.score import read_test_set, score_test_set
 
     recipe = _recipe(model, overrides or [])
     own = _own_files(source, references or [])
     items = own or read_test_set(recipe.data, split)
-    loaded = load_ensemble(model, ensemble or [], ensemble_mean)
-    run = None if own or ensemble else _run_of(model)
-    with run or nullcontext():  # taken before the work: a run that is in use is refused at once
+    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    run = None if own or ensemble or not is_native(model, choice) else _run_of(model)
+    with open_engine(model, choice, items.sources, tokens=False) as opened, run or nullcontext():
+        for remark in opened.remarks:
+            typer.echo(remark, err=True)
+        if number_type is not None or not is_native(model, choice):  # an engine keeps its own
+            recipe = _in_precision(recipe, opened.engine.search.precision)
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
-        translator = Translator(loaded.model, loaded.tokenizers, recipe.search, loaded.shortlist)
-        found = score_test_set(translator, items, recipe)
+        found = score_test_set(opened.engine.with_search(recipe.search.model_dump()), items, recipe)
         if run is not None:
             _keep(run, found, recipe, items.split)
     if as_json:
-        _print_json(found, items.split, run)
+        _print_json(found, items.split, run, recipe)
     else:
         _print_table(found, run)
 
@@ -65,7 +69,7 @@ def evaluate(
 def _recipe(model: Path, overrides: list[str]) -> "Recipe":
     """The recipe that made the model, with other settings of what may change after training."""
     from heedful.config import parse_overrides, read_toml
-    from heedful.recipe.load import bundle_folder
+    from heedful.recipe.engines import recipe_file
     from heedful.recipe.recipe import resolve_recipe
 
     changes = parse_overrides(overrides)
@@ -74,7 +78,11 @@ def _recipe(model: Path, overrides: list[str]) -> "Recipe":
         raise ConfigError(
             f"`{fixed[0]}` cannot be changed after training.", hint=f"Here one can set {', '.join(MAY_CHANGE)}."
         )
-    return resolve_recipe([read_toml(bundle_folder(model) / "recipe.toml"), changes]).config
+    return resolve_recipe([read_toml(recipe_file(model)), changes]).config
+
+
+def _in_precision(recipe: "Recipe", precision: str) -> "Recipe":
+    return recipe.model_copy(update={"search": recipe.search.model_copy(update={"precision": precision})})
 
 
 def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
@@ -116,11 +124,14 @@ def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None
     keep(run, found, Occasion(run.name, recipe.seed, split, checkpoint, decode, update, chosen=True))
 
 
-def _print_json(found: "Evaluation", split: str, run: "Run | None") -> None:
+def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Recipe") -> None:
+    from heedful.recipe.score import describe_search
+
     facts = {
         "split": split,
         "n": len(found.outputs),
         "data": found.data_hash,
+        "decode": describe_search(recipe.search),
         "seconds": round(found.seconds, 3),
         "run": None if run is None else str(run.folder),
         "scores": [score._asdict() for score in found.scores],

@@ -15,7 +15,9 @@ def export(
     model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
     out: Annotated[Path, typer.Argument(help="The folder to make.")],
     to: Annotated[str, typer.Option(help="The target: ctranslate2, onnx or huggingface.")],
-    number_type: Annotated[str, typer.Option("--type", help="Of the weights: float32, int8 or bfloat16.")] = "float32",
+    number_type: Annotated[
+        str, typer.Option("--type", help="Of the weights: float32, int8, bfloat16; auto: the quickest, measured.")
+    ] = "float32",
     dev: Annotated[
         Path | None, typer.Option(help="Sentences to compare on, one a line; left out: the run's own dev split.")
     ] = None,
@@ -26,18 +28,24 @@ def export(
 
     An export that differs by more than the tolerance of its number type is kept as OUT.failed, and the exit code is 3.
     """
-    from heedful.export.targets import check_expressible, export_bundle
+    from heedful.decoding.shortlist import load_shortlist
+    from heedful.export.targets import export_bundle
     from heedful.models.bundle import load_bundle
+    from heedful.recipe.engines import check_choice, choose_number_type
     from heedful.recipe.load import bundle_folder
     from heedful.recipe.score import dev_sources
 
     bundle = load_bundle(bundle_folder(model))
-    check_expressible(bundle, to, number_type)
+    check_choice(bundle, to, number_type)
     lines = list(islice(read_lines(dev), sentences)) if dev is not None else dev_sources(model, sentences)
+    shortlist = load_shortlist(bundle_folder(model), bundle.tokenizers)
+    chosen = choose_number_type(bundle, to, number_type, lines, shortlist)
+    for remark in chosen.remarks:
+        typer.echo(remark, err=True)
     typer.echo(f"Writing {out} and translating {len(lines):,} lines twice ...", err=True)
-    parity = export_bundle(bundle, out, to, number_type, lines)
+    parity = export_bundle(bundle, out, to, chosen.number_type, lines, shortlist)
     if as_json:
-        facts = {"folder": str(out), "target": to, "type": number_type, **facts_of(parity)}
+        facts = {"folder": str(out), "target": to, "type": chosen.number_type, **facts_of(parity)}
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
         typer.echo(f"{out}: {sentence_of(parity)}")

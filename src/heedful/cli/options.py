@@ -48,3 +48,14 @@ Ensemble = Annotated[
 EnsembleMean = Annotated[
     str | None, typer.Option(metavar="arithmetic|geometric", help="Of probabilities (the default), or of logarithms.")
 ]
+
+Engine = Annotated[
+    str | None,
+    typer.Option(metavar="native|ctranslate2|onnx", help="What computes; left out: native, or an export's own."),
+]
+NumberType = Annotated[
+    str | None,
+    typer.Option(
+        "--type", metavar="float32|int8|bfloat16|auto", help="What it computes in; auto: the quickest, measured."
+    ),
+]

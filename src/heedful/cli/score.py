@@ -3,7 +3,7 @@
 import json
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,11 +11,14 @@ from heedful.cli import options
 from heedful.cli.lines import read_lines
 from heedful.errors import ConfigError, HeedfulError
 
+if TYPE_CHECKING:
+    from heedful.decoding.translation import Scored
+
 CHUNK = 1000
 
 
 def score(
-    model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
+    model: Annotated[Path, typer.Argument(help="A run directory, a model bundle or an export.")],
     source: Annotated[Path, typer.Argument(help="A text file of sources, one a line.")],
     target: Annotated[Path, typer.Argument(help="The targets to score, line by line.")],
     ensemble: options.Ensemble = None,
@@ -24,17 +27,20 @@ def score(
 ) -> None:
     """Give the natural log-probability of each target line, given its source line."""
     pairs = _pairs(source, target)
-    from heedful.recipe.load import load_ensemble
+    from heedful.recipe.engines import Choice, open_engine
 
-    translator = load_ensemble(model, ensemble or [], ensemble_mean)
-    rest = iter(pairs)
-    while chunk := list(islice(rest, CHUNK)):
-        for scored in translator.score([one for one, _ in chunk], [other for _, other in chunk]):
-            if as_json:
-                tokens = [[token.piece, token.log_p] for token in scored.tokens]
-                typer.echo(json.dumps({"log_p": scored.log_p, "tokens": tokens}, ensure_ascii=False))
-            else:
-                typer.echo(f"{scored.log_p:.6f}")
+    with open_engine(model, Choice(others=ensemble or (), mean=ensemble_mean), []) as opened:
+        rest = iter(pairs)
+        while chunk := list(islice(rest, CHUNK)):
+            for scored in opened.engine.score([one for one, _ in chunk], [other for _, other in chunk]):
+                typer.echo(_rendered(scored, as_json))
+
+
+def _rendered(scored: "Scored", as_json: bool) -> str:
+    if not as_json:
+        return f"{scored.log_p:.6f}"
+    tokens = [[token.piece, token.log_p] for token in scored.tokens]
+    return json.dumps({"log_p": scored.log_p, "tokens": tokens}, ensure_ascii=False)
 
 
 def _pairs(source: Path, target: Path) -> list[tuple[str, str]]:

@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,13 +18,13 @@ from heedful.errors import ConfigError
 if TYPE_CHECKING:
     from heedful.decoding.config import SearchConfig
     from heedful.decoding.translation import Translation
-    from heedful.decoding.translator import Translator
+    from heedful.recipe.engines import TextEngine
 
 CHUNK = 1000  # lines that are read, sorted by length and translated together
 
 
 def translate(
-    model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
+    model: Annotated[Path, typer.Argument(help="A run directory, a model bundle or an export.")],
     file: Annotated[Path, typer.Argument(help="A text file; - is standard input.")] = Path("-"),
     output: options.Output = None,
     n_best: options.NBest = 1,
@@ -45,13 +46,14 @@ def translate(
     shortlist: options.Shortlist = False,
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
+    engine: options.Engine = None,
+    number_type: options.NumberType = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.recipe.load import load_ensemble
-    from heedful.text.files import replacing
+    from heedful.recipe.engines import Choice, open_engine
 
     changes = {
         "beam": beam,
@@ -70,31 +72,57 @@ def translate(
     asked = {key: value for key, value in changes.items() if value is not None and value is not False}
     chunks = _chunks(one.with_all(prefix, require, forbid) for one in read_inputs(file, input_format))
     first = next(chunks, [])  # a missing file is found before the model is loaded
-    loaded = load_ensemble(model, ensemble or [], ensemble_mean)
-    translator = loaded.with_search({**asked, "beam": max(beam or loaded.search.beam, n_best)})
-    _refuse_contradictions(translator.search, asked, n_best)
-    found = _translated(translator, chain([first], chunks), n_best)
+    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
+        for remark in opened.remarks:
+            typer.echo(remark, err=True)
+        loaded = opened.engine
+        translator = loaded.with_search({**asked, "beam": max(beam or loaded.search.beam, n_best)})
+        _refuse_contradictions(translator.search, asked, n_best)
+        found = _translated(translator, chain([first], chunks), n_best)
+        _write(found, file, output, partial(_rendered, n_best=n_best, as_json=as_json))
+
+
+def _write(
+    found: "Iterator[tuple[str, Translation]]", file: Path, output: Path | None, rendered: Callable[..., Iterator[str]]
+) -> None:
+    from heedful.text.files import replacing
+
     with nullcontext(sys.stdout.buffer) if output is None else replacing(output) as sink:
-        for number, (source, one) in enumerate(found, start=1):
-            _warn(one.warnings, f"{file}:{number}")
-            for line in _rendered(number, source, one, n_best, as_json):
+        for number, (source, one) in enumerate(_warned(found, file), start=1):
+            for line in rendered(number, source, one):
                 sink.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
         sink.flush()
 
 
-def _warn(warnings: list[str], place: str) -> None:
-    for warning in warnings:
-        typer.echo(f"warning: {place}: {warning}", err=True)
+def _warned(found: "Iterator[tuple[str, Translation]]", file: Path) -> "Iterator[tuple[str, Translation]]":
+    """What was found, as it is; warnings are told on the way, and unknown symbols of all lines at the end."""
+    unknown: dict[int, int] = {}
+    for number, (source, one) in enumerate(found, start=1):
+        for warning in one.warnings:
+            typer.echo(f"warning: {file}:{number}: {warning}", err=True)
+        if one.unknown:
+            unknown[number] = one.unknown
+        yield source, one
+    if unknown:
+        typer.echo(_unknown_symbols(file, unknown), err=True)
 
 
 def _refuse_contradictions(search: "SearchConfig", asked: Mapping[str, object], n_best: int) -> None:
     """Options that would do nothing, or not what they say, are refused."""
     beam = asked.get("beam")
+    idle = [f"--{key.replace('_', '-')}" for key in ("top_k", "top_p", "epsilon", "seed") if key in asked]
+    if idle and search.temperature is None and search.mbr_samples is None:
+        hint = "Sample by --temperature 1 or --mbr N, or leave it out."
+        raise ConfigError(f"{idle[0]} says how to sample, but nothing is sampled.", hint=hint)
     if search.mbr_samples is None:
         idle = [f"--{key.replace('_', '-')}" for key in ("mbr_candidates", "mbr_utility") if key in asked]
         if idle:
             raise ConfigError(f"{idle[0]} without --mbr.", hint="Say by --mbr N how many samples to draw.")
-        if isinstance(beam, int) and search.temperature is None and n_best > beam:
+        if beam is not None and search.temperature is not None:
+            hint = "Use one of them."
+            raise ConfigError("--beam searches and --temperature samples: one excludes the other.", hint=hint)
+        if isinstance(beam, int) and n_best > beam:
             hint = f"Use --beam {n_best}."
             raise ConfigError(f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=hint)
     elif beam is not None and search.mbr_candidates == "samples":
@@ -108,7 +136,7 @@ def _chunks(inputs: Iterator[Input]) -> Iterator[list[Input]]:
 
 
 def _translated(
-    translator: "Translator", chunks: Iterable[list[Input]], n_best: int
+    translator: "TextEngine", chunks: Iterable[list[Input]], n_best: int
 ) -> "Iterator[tuple[str, Translation]]":
     done = 0
     for chunk in chunks:
@@ -124,6 +152,15 @@ def _translated(
         done += len(chunk)
 
 
+def _unknown_symbols(file: Path, counts: dict[int, int]) -> str:
+    """One warning for all lines with symbols that the vocabulary lacks: {line: how many}."""
+    total, first = sum(counts.values()), min(counts)
+    what = f"{total} unknown symbol{'s' if total > 1 else ''} in the source"
+    if len(counts) == 1:
+        return f"warning: {file}:{first}: {what}"
+    return f"warning: {file}: {what}, in {len(counts)} lines, the first of them {first}"
+
+
 def _rendered(number: int, source: str, found: "Translation", n_best: int, as_json: bool) -> Iterator[str]:
     if as_json:
         best = [
@@ -136,6 +173,7 @@ def _rendered(number: int, source: str, found: "Translation", n_best: int, as_js
             "text": found.text,
             "score": found.score,
             "warnings": found.warnings,
+            "unknown": found.unknown,
             "n_best": best,
         }
         yield json.dumps(facts, ensure_ascii=False)

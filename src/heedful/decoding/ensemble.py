@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.attention import Map
+from heedful.layers.product import Precision
 from heedful.models.interface import Memory, Seq2Seq, State
 
 Mean = Literal["arithmetic", "geometric"]
@@ -64,6 +65,9 @@ class Ensemble(Seq2Seq):
 
     def output_weight(self) -> NoReturn:
         raise ValueError("An ensemble has no output matrix of its own: ask its members.")
+
+    def prepare_readout(self, precision: Precision) -> None:
+        """Its members have theirs."""
 
     def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
         return self._averaged([model.logits for model in self._models], hidden)

@@ -47,10 +47,14 @@ def truncated(
     The most probable token always stays. Ties are cut by id, the lower one stays. [Fan 2018; Holtzman 2020; Hewitt
     2022]
     """
+    if epsilon is not None:
+        impossible = scores.softmax(dim=-1) < epsilon
+        scores = scores.masked_fill(impossible.scatter(1, scores.argmax(dim=-1, keepdim=True), False), float("-inf"))
+    if top_k is None and top_p is None:  # sorting is what takes the time
+        return scores.softmax(dim=-1)
     ordered, ids = scores.sort(dim=-1, descending=True, stable=True)
     probabilities = ordered.softmax(dim=-1)
-    kept = probabilities >= (0.0 if epsilon is None else epsilon)
-    kept[:, 0] = True
+    kept = torch.ones_like(probabilities, dtype=torch.bool)
     if top_k is not None:
         kept[:, top_k:] = False
     if top_p is not None:
@@ -64,8 +68,8 @@ def truncated(
 
 def draw(probabilities: Float[Tensor, "N V"], uniform: Float[Tensor, " N"]) -> Tensor:
     """The id at which the cumulative probability first exceeds the uniform number of its row."""
-    cumulative = probabilities.double().cumsum(dim=-1)
+    cumulative = probabilities.cumsum(dim=-1, dtype=torch.float64)
     target = uniform.double()[:, None] * cumulative[:, -1:]
-    chosen = (cumulative <= target).sum(dim=-1)
+    chosen = torch.searchsorted(cumulative, target, right=True)[:, 0]
     last_possible = probabilities.shape[1] - 1 - (probabilities.flip(-1) > 0).int().argmax(dim=-1)
     return torch.minimum(chosen, last_possible)

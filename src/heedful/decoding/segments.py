@@ -76,10 +76,8 @@ def join_segments(
     if len(segments) > 1:
         warnings.append(f"longer than {longest} tokens: translated in {len(segments)} parts")
     unknown = sum(segment.ids.count(UNK) for segment in segments)
-    if unknown:
-        warnings.append(f"{unknown} unknown symbol{'s' if unknown > 1 else ''} in the source")
     best = candidates[0]
-    return Translation(best.text, best.score, best.tokens, candidates, warnings)
+    return Translation(best.text, best.score, best.tokens, candidates, warnings, unknown)
 
 
 def _join(parts: Sequence[Hypothesis], target: Tokenizer) -> Candidate:

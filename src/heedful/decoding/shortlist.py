@@ -136,7 +136,8 @@ def vocabulary_map(shortlist: Shortlist, source: Sequence[str], target: Sequence
     for symbol in (*source, *target):
         if not symbol or set(symbol) & set(" \t\n\r"):
             raise ValueError(f"A vocabulary map cannot hold the symbol {symbol!r}.")
-    lines = ["\t" + " ".join(target[index] for index in shortlist.always.tolist())]
+    always: list[int] = shortlist.always.tolist()
+    lines = ["\t" + " ".join(target[index] for index in always)]
     for index, symbol in enumerate(source):
         candidates = shortlist.candidates(index)
         lines += [f"{symbol}\t{' '.join(target[candidate] for candidate in candidates)}"] if candidates else []

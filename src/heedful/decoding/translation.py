@@ -27,6 +27,7 @@ class Translation(NamedTuple):
     tokens: list[Token]
     n_best: list[Candidate]
     warnings: list[str]
+    unknown: int = 0  # symbols of the source that the vocabulary lacks
 
 
 class Scored(NamedTuple):

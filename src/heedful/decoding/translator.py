@@ -22,6 +22,7 @@ from heedful.decoding.shortlist import Shortlist
 from heedful.decoding.translation import Scored, Translation
 from heedful.errors import HeedfulError
 from heedful.models.device import device_of
+from heedful.models.inference import Prepared
 from heedful.models.interface import Seq2Seq
 from heedful.text.tokenizer import Tokenizers
 
@@ -30,7 +31,11 @@ BEGIN = "<s>"
 
 @final
 class Translator:
-    """A model, its tokenisers and how to search."""
+    """A model, its tokenisers and how to search.
+
+    Search uses the model as it is prepared for inference in the number type `search.precision`; scores and traces of
+    given outputs use the model itself.
+    """
 
     def __init__(
         self, model: Seq2Seq, tokenizers: Tokenizers, search: SearchConfig, shortlist: Shortlist | None = None
@@ -40,6 +45,7 @@ class Translator:
         self.tokenizers = tokenizers
         self.search = search
         self.shortlist = shortlist
+        self._prepared = Prepared(model, search.precision)
 
     def with_search(self, changes: Mapping[str, object]) -> "Translator":
         """The same model, searched with some settings changed. Raises ConfigError for a setting that cannot be."""
@@ -61,11 +67,7 @@ class Translator:
         `prefixes`, one a line, are texts with which the outputs must begin; `rules`, one a line, say what they must
         hold and must not hold. Errors count lines from `first_line`. Raises ValueError if n_best exceeds the beam.
         """
-        refuse_single_text("lines", lines)
-        for name, given in (("prefixes", prefixes), ("rules", rules)):
-            if given is not None and len(given) != len(lines):
-                raise ValueError(f"`{name}` must have one entry a line ({len(lines)}), but has {len(given)}.")
-        self.model.eval()
+        check_lines(lines, {"prefixes": prefixes, "rules": rules})
         search = self._searcher()
         segments = [
             segment
@@ -97,7 +99,10 @@ class Translator:
 
     @torch.inference_mode()
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
-        """Log-probabilities of given outputs: forced decoding, whatever the model itself would say."""
+        """Log-probabilities of given outputs: forced decoding, whatever the model itself would say.
+
+        Always in the model's own number type, whatever that of the search is.
+        """
         refuse_single_text("sources", sources)
         if len(sources) != len(targets):
             raise ValueError(f"`targets` must have one entry a source ({len(sources)}), but has {len(targets)}.")
@@ -145,7 +150,7 @@ class Translator:
             hint = "Make one: heedful shortlist RUN."
             raise HeedfulError("A shortlist is asked for, but this model has none.", hint=hint)
         shortlist = self.shortlist if self.search.shortlist else None
-        return Searcher(self.model, self.search, self.tokenizers.target.decode, shortlist)
+        return Searcher(self._prepared.ready(), self.search, self.tokenizers.target.decode, shortlist)
 
     @property
     def _longest_source(self) -> int:
@@ -179,3 +184,11 @@ def refuse_single_text(name: str, lines: Sequence[str]) -> None:
     """Raises TypeError for a string: it is a sequence of strings too, but nobody means to translate its letters."""
     if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"`{name}` must be a list of strings, one a line, but is {lines!r:.60}.")
+
+
+def check_lines(lines: Sequence[str], beside: Mapping[str, Sequence[object] | None]) -> None:
+    """Raises TypeError for a single text in place of lines, and ValueError unless each thing beside has one a line."""
+    refuse_single_text("lines", lines)
+    for name, given in beside.items():
+        if given is not None and len(given) != len(lines):
+            raise ValueError(f"`{name}` must have one entry a line ({len(lines)}), but has {len(given)}.")

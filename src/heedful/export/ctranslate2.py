@@ -18,14 +18,17 @@ from heedful.attention import MultiHeadAttention, scaled_dot
 from heedful.attention.normalise import softmax
 from heedful.config import Layer, Tree, read_toml, resolve
 from heedful.decoding.config import SearchConfig
+from heedful.decoding.shortlist import Shortlist, load_shortlist
 from heedful.errors import ConfigError
-from heedful.export.ctranslate2_engine import CTranslate2Translator, library
+from heedful.export.ctranslate2_engine import OTHER_WAYS, CTranslate2Translator
+from heedful.export.ctranslate2_reader import Reader, library
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.layers.position import LearnedPositions, SinusoidalPositions, sinusoids
 from heedful.layers.sublayer import Sublayer
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.transformer import Transformer
+from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizer, Tokenizers, load_tokenizers
 from heedful.text.vocabulary import BOS, EOS, SPECIALS, UNK
 
@@ -36,9 +39,17 @@ TOLERANCES: Mapping[str, Tolerance] = {
 }
 
 
+SEARCH_LACKS = OTHER_WAYS
+
+
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """Nothing: every Transformer can be expressed."""
-    return []
+    """Every Transformer can be expressed; only a model of another kind cannot."""
+    return [] if config.kind == "transformer" else [f'kind = "{config.kind}"']
+
+
+def computes_in(number_type: str) -> bool:
+    """What the library has kernels for on this processor; bfloat16 on few."""
+    return number_type in library().get_supported_compute_types("cpu")
 
 
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:
@@ -55,7 +66,10 @@ def export(bundle: Bundle, folder: Path, number_type: str) -> None:
             return specification
 
     converted = folder / ".converted"  # the library wants a folder of its own
-    Converter().convert(str(converted), quantization=number_type)
+    shortlist = load_shortlist(folder, bundle.tokenizers)
+    mapping = None if shortlist is None else _write_mapping(folder / ".mapping", shortlist, bundle.tokenizers)
+    Converter().convert(str(converted), vmap=mapping, quantization=number_type)
+    (folder / ".mapping").unlink(missing_ok=True)
     for file in converted.iterdir():
         file.rename(folder / file.name)
     converted.rmdir()
@@ -66,7 +80,8 @@ def open_export(folder: Path) -> CTranslate2Translator:
     recipe = read_toml(folder / "recipe.toml").values
     model, search = _settings(recipe)
     number_type = str(read_toml(folder / "export.toml").values["type"])
-    return CTranslate2Translator(folder, load_tokenizers(folder), search, number_type, _positions(model, search))
+    reader = Reader(folder, number_type)
+    return CTranslate2Translator(reader, load_tokenizers(folder), search, _positions(model, search))
 
 
 def _settings(recipe: Tree) -> tuple[TransformerConfig, SearchConfig]:
@@ -87,12 +102,27 @@ def token_strings(tokenizer: Tokenizer) -> list[str]:
     strings: list[str] = []
     taken: set[str] = set()
     for index in range(len(tokenizer)):
-        string = tokenizer.piece(index)
+        string = "".join(_visible(letter) for letter in tokenizer.piece(index))
         while string in taken:
             string = f"{string}#{index}"
         taken.add(string)
         strings.append(string)
     return strings
+
+
+def _visible(letter: str) -> str:
+    """White space by its number, for it separates the tokens in the library's files."""
+    return f"<U+{ord(letter):04X}>" if letter.isspace() else letter
+
+
+def _write_mapping(path: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> str:
+    """The shortlist as the library reads it: a source token, a tab and its targets a line, first those for all."""
+    source, target = token_strings(tokenizers.source), token_strings(tokenizers.target)
+    rows = [("", shortlist.always.tolist())]
+    rows += [(source[index], shortlist.candidates(index)) for index in range(len(source))]
+    lines = [f"{key}\t{' '.join(target[number] for number in row)}\n" for key, row in rows]
+    write_text(path, "".join(lines))
+    return str(path)
 
 
 def _check_attention(model: nn.Module) -> None:

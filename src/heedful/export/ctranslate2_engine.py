@@ -12,78 +12,65 @@ ours, this makes up for it:
 - it gives no log-probabilities of tokens: they are scored afterwards, if they are wanted.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple, final
-
-import torch
 
 from heedful.config import Layer, resolve
 from heedful.decoding.config import SearchConfig
+from heedful.decoding.rules import Requesting, Rules
 from heedful.decoding.search import Hypothesis, length_penalty
 from heedful.decoding.segments import Segment, batches, join_segments, segment_line, tokens_of
 from heedful.decoding.translation import Scored, Translation
-from heedful.decoding.translator import refuse_single_text
+from heedful.decoding.translator import check_lines, refuse_single_text
 from heedful.errors import ConfigError, HeedfulError
+from heedful.export.ctranslate2_reader import Reader
 from heedful.text.tokenizer import Tokenizers
-from heedful.text.vocabulary import BOS, EOS, PAD
+from heedful.text.vocabulary import BOS, PAD
 
-
-def library() -> ModuleType:
-    """The package ctranslate2. Raises HeedfulError where it is not installed."""
-    try:
-        return import_module("ctranslate2")
-    except ImportError:
-        hint = "Install it with: pip install 'heedful[fast]'."
-        raise HeedfulError("CTranslate2 is not installed.", hint=hint) from None
+CAN_CHANGE = ("beam", "length_penalty", "max_extra", "max_tokens", "max_source", "shortlist")
+OTHER_WAYS = ("temperature", "mbr_samples", "no_repeat_ngram")  # each is off unless set
+HINT = "Use the native engine."
 
 
 class Wanted(NamedTuple):
     """What a segment asks of the library: its tokens, the most tokens of an output, and those it must begin with."""
 
+    place: str  # what errors call its line
     source: list[str]
     longest: int
     prefix: list[str]
 
 
-class Threads(NamedTuple):
-    """How the library shares its threads: batches at the same time, and threads for each."""
-
-    batches: int
-    each: int
-
-
 @final
 class CTranslate2Translator:
-    """A folder of CTranslate2, the tokenisers and how to search. It uses as many threads as torch may."""
+    """A folder of CTranslate2, the tokenisers and how to search."""
 
-    def __init__(
-        self, folder: Path, tokenizers: Tokenizers, search: SearchConfig, number_type: str, longest: int
-    ) -> None:
+    def __init__(self, reader: Reader, tokenizers: Tokenizers, search: SearchConfig, longest: int) -> None:
         """`longest` is the number of positions: those of a source with its EOS, or of an output with BOS.
 
-        Raises ConfigError for sampling.
+        Raises ConfigError where the settings ask for what the library does not do, or not as ours, and HeedfulError
+        where they ask for a shortlist and there is none.
         """
-        if search.temperature is not None:
-            hint = "Use --engine native for sampling."
-            raise ConfigError("The engine ctranslate2 only searches: it cannot sample as ours does.", hint=hint)
-        self.folder, self.tokenizers, self.search = folder, tokenizers, search
-        self.number_type, self.longest = number_type, longest
+        for key in OTHER_WAYS:
+            if getattr(search, key):
+                raise ConfigError(f"The engine ctranslate2 has no `{key}`.", hint=HINT)
+        if search.shortlist and not reader.has_shortlist:
+            hint = "Make one with heedful shortlist RUN, and export the model again."
+            raise HeedfulError("A shortlist is asked for, but this export has none.", hint=hint)
+        self.reader, self.tokenizers, self.search, self.longest = reader, tokenizers, search, longest
         self.scores_tokens = True
-        self._source_tokens = _read_vocabulary(folder, "source")
-        self._target_tokens = _read_vocabulary(folder, "target")
-        self._target_ids = {token: index for index, token in enumerate(self._target_tokens)}
-        self._readers: dict[Threads, Any] = {}
 
     def with_search(self, changes: Mapping[str, object]) -> "CTranslate2Translator":
         """The same model, searched with some settings changed. Raises ConfigError for a setting that cannot be."""
         layers = [Layer("model", self.search.model_dump()), Layer("search", dict(changes))]
         search: SearchConfig = resolve(SearchConfig, layers).config
-        return CTranslate2Translator(self.folder, self.tokenizers, search, self.number_type, self.longest)
+        for key in SearchConfig.model_fields:
+            if key not in CAN_CHANGE and getattr(search, key) != getattr(self.search, key):
+                raise ConfigError(f"The engine ctranslate2 has no `{key}`.", hint=HINT)
+        changed = CTranslate2Translator(self.reader, self.tokenizers, search, self.longest)
+        changed.scores_tokens = self.scores_tokens
+        return changed
 
     def without_tokens(self) -> "CTranslate2Translator":
         """The same model, whose outputs come without their tokens: a quarter less work."""
@@ -91,35 +78,43 @@ class CTranslate2Translator:
         copy.scores_tokens = False
         return copy
 
-    @property
-    def computing_type(self) -> str:
-        """The number type of its products: that of the weights, or float32 where this processor lacks it."""
-        known = library().get_supported_compute_types("cpu")
-        return self.number_type if self.number_type in known else "float32"
-
     def translate(
-        self, lines: Sequence[str], *, n_best: int = 1, prefixes: Sequence[str] | None = None
+        self,
+        lines: Sequence[str],
+        *,
+        n_best: int = 1,
+        prefixes: Sequence[str] | None = None,
+        rules: Sequence[Rules] | None = None,
+        first_line: int = 1,
     ) -> list[Translation]:
         """Outputs for lines of text, each with its `n_best` best candidates.
 
-        `prefixes`, one a line, are texts with which the outputs must begin. Raises ValueError if n_best exceeds the
-        beam.
+        `prefixes`, one a line, are texts with which the outputs must begin. Errors count lines from `first_line`.
+        Raises ValueError if n_best exceeds the beam, and ConfigError for any rule.
         """
-        refuse_single_text("lines", lines)
+        check_lines(lines, {"prefixes": prefixes, "rules": rules})
         if n_best > self.search.beam:
             raise ValueError(f"`n_best` must be at most `beam` ({self.search.beam}), but is {n_best}.")
-        if prefixes is not None and len(prefixes) != len(lines):
-            raise ValueError(f"`prefixes` must have one entry a line ({len(lines)}), but has {len(prefixes)}.")
+        if any(rule.require or rule.forbid for rule in rules or ()):
+            raise ConfigError("The engine ctranslate2 can neither require nor forbid phrases.", hint=HINT)
+        if self.search.shortlist and any(prefixes or ()):
+            hint = "Leave out the shortlist, or use the native engine."
+            raise ConfigError("The engine ctranslate2 takes no prefix together with a shortlist.", hint=hint)
         split_at = min(self.search.max_source, self.longest - 1)
         source = self.tokenizers.source
         segments = [part for n, line in enumerate(lines) for part in segment_line(n, line, source, split_at)]
         of_line: list[list[int]] = [[] for _ in lines]
         for number, segment in enumerate(segments):
             of_line[segment.line].append(number)
-        wanted = [
-            self._wanted(part, prefixes[part.line] if prefixes and of_line[part.line][0] == number else "")
-            for number, part in enumerate(segments)
-        ]
+        request = Requesting(self.tokenizers.target, self.search, self.longest)
+        wanted = []
+        for number, part in enumerate(segments):
+            prefix = prefixes[part.line] if prefixes and of_line[part.line][0] == number else ""
+            place = f"Line {part.line + first_line}"
+            asked = request(place, len(part.ids), prefix, Rules(), len(of_line[part.line]))
+            tokens = [self.reader.source_tokens[i] for i in part.ids]
+            forced = [self.reader.target_tokens[i] for i in asked.prefix]
+            wanted.append(Wanted(place, tokens, asked.max_length, forced))
         found = self._search(segments, wanted, n_best)
         target = self.tokenizers.target
         return [join_segments([segments[n] for n in ns], [found[n] for n in ns], target, split_at) for ns in of_line]
@@ -138,33 +133,28 @@ class CTranslate2Translator:
             if tokens > self.longest:
                 what = f"Pair {number} has {tokens} tokens, but this export has {self.longest} positions."
                 raise HeedfulError(what, hint="Shorten it.")
-        log_p = self._score([([self._source_tokens[i] for i in source], target) for source, target in pairs])
+        log_p = self._score([([self.reader.source_tokens[i] for i in source], target) for source, target in pairs])
         scored = zip(pairs, log_p, strict=True)
         return [Scored(sum(values), tokens_of(ids, values, self.tokenizers.target)) for (_, ids), values in scored]
 
-    def _wanted(self, segment: Segment, prefix: str) -> Wanted:
-        ids = self.tokenizers.target.encode(prefix) if prefix else []
-        longest = min(len(segment.ids) + self.search.max_extra, self.longest - 1)
-        if len(ids) > longest:
-            what = f"Line {segment.line + 1}: the prefix has {len(ids)} tokens, but an output at most {longest}."
-            raise HeedfulError(what, hint="Shorten it, or raise search.max_extra.")
-        source = [self._source_tokens[i] for i in segment.ids]
-        return Wanted(source, longest, [self._target_tokens[i] for i in ids])
-
     def _search(self, segments: list[Segment], wanted: list[Wanted], n_best: int) -> list[list[Hypothesis]]:
         """The `n_best` best hypotheses of each segment, best first."""
-        groups = list(batches(segments, max(1, self.search.max_tokens // self.search.beam)))
-        reader = self._reader(len(groups))
-        pending = [(group, self._start_batch(reader, [wanted[n] for n in group])) for group in groups]
+        # A shortlist holds for a whole batch, so that smaller batches leave shorter ones: a tenth quicker on Multi30k.
+        budget = self.search.max_tokens // self.search.beam // (2 if self.search.shortlist else 1)
+        groups = list(batches(segments, max(1, budget)))
+        opened = self.reader.open(len(groups))
+        # Without a penalty no open beam can become better than the likeliest continuation that has ended.
+        enough = 1 if n_best == 1 and not self.search.length_penalty else self.search.beam
+        pending = [(group, self._start_batch(opened, [wanted[n] for n in group], enough)) for group in groups]
         results: dict[int, Any] = {n: r.result() for group, some in pending for n, r in zip(group, some, strict=True)}
         again = [n for n, result in results.items() if not self._is_allowed(result, wanted[n])]
-        alone = [self._start_alone(reader, wanted[n]) for n in again]
+        alone = [self._start_alone(opened, wanted[n]) for n in again]
         results.update({n: some.result() for n, some in zip(again, alone, strict=True)})
         found = [self._hypotheses(results[n]) for n in range(len(segments))]
-        for segment, some in zip(segments, found, strict=True):
+        for one, some in zip(wanted, found, strict=True):
             if not some or math.isnan(some[0].log_p):
                 hint = "Its weights are damaged (NaN): export the model again."
-                raise HeedfulError(f"The model gives no output for line {segment.line + 1}.", hint=hint)
+                raise HeedfulError(f"The model gives no output for {one.place.lower()}.", hint=hint)
         inexact = {*again, *(n for n, one in enumerate(wanted) if one.prefix)}  # forced tokens have no log-probability
         found = [some if n in inexact else some[:n_best] for n, some in enumerate(found)]
         chosen = [n for n in range(len(found)) if self.scores_tokens or n in inexact]
@@ -172,26 +162,29 @@ class CTranslate2Translator:
             found[n] = some[:n_best]
         return found
 
-    def _start_batch(self, reader: Any, wanted: list[Wanted]) -> list[Any]:
+    def _start_batch(self, opened: Any, wanted: list[Wanted], enough: int) -> list[Any]:
         """One search for all, in which an output may be as long as the longest may, and its EOS behind it."""
-        return self._start(reader, wanted, 1 + max(one.longest for one in wanted), [])
+        return self._start(opened, wanted, enough, 1 + max(one.longest for one in wanted), [])
 
-    def _start_alone(self, reader: Any, wanted: Wanted) -> Any:
+    def _start_alone(self, opened: Any, wanted: Wanted) -> Any:
         """A search without PAD and BOS that stops where EOS is forced: what is open then has all of its tokens."""
-        return self._start(reader, [wanted], wanted.longest, [PAD, BOS])[0]
+        return self._start(opened, [wanted], self.search.beam, wanted.longest, [PAD, BOS])[0]
 
-    def _start(self, reader: Any, wanted: list[Wanted], longest: int, forbidden: Sequence[int]) -> list[Any]:
-        """Results that are still being computed."""
-        return reader.translate_batch(
+    def _start(
+        self, opened: Any, wanted: list[Wanted], enough: int, longest: int, forbidden: Sequence[int]
+    ) -> list[Any]:
+        """Results that are still being computed: at least `enough` hypotheses each."""
+        return opened.translate_batch(
             [one.source for one in wanted],
             [one.prefix or None for one in wanted] if any(one.prefix for one in wanted) else None,
             beam_size=self.search.beam,
-            num_hypotheses=self.search.beam,
+            num_hypotheses=enough,
             length_penalty=0,
             max_decoding_length=longest,
             min_decoding_length=0,
             max_input_length=0,
-            suppress_sequences=[[self._target_tokens[index]] for index in forbidden] or None,
+            use_vmap=self.search.shortlist,
+            suppress_sequences=[[self.reader.target_tokens[index]] for index in forbidden] or None,
             return_end_token=True,
             return_scores=True,
             asynchronous=True,
@@ -199,9 +192,9 @@ class CTranslate2Translator:
 
     def _is_allowed(self, result: Any, wanted: Wanted) -> bool:
         """Whether our search could have found these: none too long, and none with PAD or BOS."""
-        never = {self._target_tokens[PAD], self._target_tokens[BOS]}
+        never = {self.reader.target_tokens[PAD], self.reader.target_tokens[BOS]}
         return all(
-            len(tokens) <= wanted.longest + 1 and tokens[-1:] == [self._end] and never.isdisjoint(tokens)
+            len(tokens) <= wanted.longest + 1 and tokens[-1:] == [self.reader.end] and never.isdisjoint(tokens)
             for tokens in result.hypotheses
         )
 
@@ -209,8 +202,8 @@ class CTranslate2Translator:
         """What the library found, ranked by our length penalty, without log-probabilities of tokens."""
         hypotheses = []
         for tokens, log_p in zip(result.hypotheses, result.scores, strict=True):
-            text = tokens[:-1] if tokens[-1:] == [self._end] else tokens
-            hypotheses.append(self._hypothesis([self._target_ids[token] for token in text], log_p))
+            text = tokens[:-1] if tokens[-1:] == [self.reader.end] else tokens
+            hypotheses.append(self._hypothesis([self.reader.target_ids[token] for token in text], log_p))
         return self._ranked(hypotheses)
 
     def _rescored(self, some: list[tuple[Wanted, list[Hypothesis]]]) -> list[list[Hypothesis]]:
@@ -233,13 +226,13 @@ class CTranslate2Translator:
         """The log-probability of each token of each target, and of its EOS."""
         wider = [Segment(n, max([0] * len(source), target, key=len)) for n, (source, target) in enumerate(pairs)]
         groups = list(batches(wider, self.search.max_tokens))
-        reader = self._reader(len(groups))
+        opened = self.reader.open(len(groups))
         pending = [
             (
                 group,
-                reader.score_batch(
+                opened.score_batch(
                     [pairs[n][0] for n in group],
-                    [[self._target_tokens[i] for i in pairs[n][1]] for n in group],
+                    [[self.reader.target_tokens[i] for i in pairs[n][1]] for n in group],
                     max_input_length=0,
                     asynchronous=True,
                 ),
@@ -248,30 +241,3 @@ class CTranslate2Translator:
         ]
         log_p = {n: r.result().log_probs for group, some in pending for n, r in zip(group, some, strict=True)}
         return [log_p[n] for n in range(len(pairs))]
-
-    @property
-    def _end(self) -> str:
-        return self._target_tokens[EOS]
-
-    def _reader(self, n_batches: int) -> Any:
-        """The library's translator: batches side by side where there are several, else all threads for one."""
-        threads = torch.get_num_threads()
-        shared = Threads(threads, 1) if n_batches >= threads else Threads(1, threads)
-        if shared not in self._readers:
-            options = {"inter_threads": shared.batches, "intra_threads": shared.each}
-            try:
-                reader = library().Translator(str(self.folder), compute_type=self.computing_type, **options)
-            except (RuntimeError, ValueError) as error:
-                hint = "Export the model again."
-                raise HeedfulError(f"CTranslate2 cannot read {self.folder}: {error}.", hint=hint) from None
-            self._readers[shared] = reader
-        return self._readers[shared]
-
-
-def _read_vocabulary(folder: Path, side: str) -> list[str]:
-    """The strings of the tokens by id, as the library has them."""
-    for name in ("shared", side):
-        path = folder / f"{name}_vocabulary.json"
-        if path.is_file():
-            return json.loads(path.read_text("utf-8"))
-    raise HeedfulError(f"{folder} has no {side} vocabulary.", hint="Copy the whole folder of the export.")

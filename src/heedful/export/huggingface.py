@@ -66,6 +66,9 @@ With `num_beams=1` they are the same; with no length penalty on either side they
 Json = dict[str, Any]
 
 
+SEARCH_LACKS = ("temperature", "mbr_samples", "no_repeat_ngram", "shortlist")
+
+
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     """What of such a model no class of transformers computes."""
     refused = tokenizer_refusals(tokenizers)
@@ -82,6 +85,11 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     if config.norm == "post" and config.norm_epsilon != NORM_EPSILON:
         refused.append(f'norm_epsilon = {config.norm_epsilon} with norm = "post" (MarianMTModel has {NORM_EPSILON})')
     return refused
+
+
+def computes_in(number_type: str) -> bool:
+    """Every number type that there is."""
+    return True
 
 
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:

@@ -27,7 +27,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.huggingface_engine import TransformersEngine, transformers
 from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
 from heedful.export.parity import Parity, compare_engines, write_parity
-from heedful.export.place import prepared_place, put_in_place
+from heedful.export.place import prepared_place, put_in_place, refuse_existing
 from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, save_bundle
 from heedful.models.config import TransformerConfig
@@ -90,7 +90,7 @@ def import_marian(folder: Path) -> Bundle:
     tokenizers = Tokenizers(
         _tokenizer(folder / "source.spm", source.vocabulary), _tokenizer(folder / "target.spm", target.vocabulary)
     )
-    config = _model_config(checkpoint.config)
+    config = _model_config(checkpoint.config, folder / "config.json")
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     try:
         weights = imported_weights(config, checkpoint.weights, source.theirs, target.theirs)
@@ -125,26 +125,28 @@ def _checked_config(folder: Path) -> Json:
     return config
 
 
-def _model_config(config: Json) -> TransformerConfig:
+def _model_config(config: Json, origin: Path) -> TransformerConfig:
     tied, shared = config["tie_word_embeddings"], config["share_encoder_decoder_embeddings"]
-    return TransformerConfig(
-        d_model=config["d_model"],
-        n_heads=config["encoder_attention_heads"],
-        d_ff=config["encoder_ffn_dim"],
-        n_encoder_layers=config["encoder_layers"],
-        n_decoder_layers=config["decoder_layers"],
-        norm="post",
-        activation=ACTIVATIONS[config["activation_function"]],  # pyright: ignore[reportArgumentType]
-        norm_epsilon=NORM_EPSILON,
-        attention_bias=True,
-        output_bias=True,
-        positions="sinusoidal",
-        scale_embedding=config["scale_embedding"],
-        tie="none" if not tied else "all" if shared else "decoder",
-        dropout=float(config["dropout"]),
-        attention_dropout=float(config["attention_dropout"]),
-        ffn_dropout=float(config["activation_dropout"]),
-    )
+    values = {
+        "d_model": config["d_model"],
+        "n_heads": config["encoder_attention_heads"],
+        "d_ff": config["encoder_ffn_dim"],
+        "n_encoder_layers": config["encoder_layers"],
+        "n_decoder_layers": config["decoder_layers"],
+        "norm": "post",
+        "activation": ACTIVATIONS[config["activation_function"]],
+        "norm_epsilon": NORM_EPSILON,
+        "attention_bias": True,
+        "output_bias": True,
+        "positions": "sinusoidal",
+        "scale_embedding": config["scale_embedding"],
+        "tie": "none" if not tied else "all" if shared else "decoder",
+        "dropout": float(config["dropout"]),
+        "attention_dropout": float(config["attention_dropout"]),
+        "ffn_dropout": float(config["activation_dropout"]),
+    }
+    found: TransformerConfig = resolve(TransformerConfig, [Layer(str(origin), values)]).config
+    return found
 
 
 def _renumberings(checkpoint: Checkpoint) -> tuple[Renumbering, Renumbering]:
@@ -180,13 +182,15 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     disagree: the bundle is then kept as `OUT.failed`, with the report.
     """
     transformers()
+    refuse_existing(out)
+    bundle = import_marian(folder)
+    search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
+    theirs = TransformersEngine(folder, search)
     with prepared_place(out) as partial:
-        bundle = import_marian(folder)
         save_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
-        search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
-        native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1})
+        native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1, "precision": "float32"})
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)
-        parity = compare_engines(native, TransformersEngine(folder, search), compared)
+        parity = compare_engines(native, theirs, compared)
         write_parity(partial, parity)
         put_in_place(partial, out, parity, "The bundle")
     return parity
@@ -235,6 +239,8 @@ def _read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         raise HeedfulError(f"There is no {path}.", hint="Is this the folder of a Marian checkpoint?") from None
+    except OSError as error:
+        raise HeedfulError(f"{path} could not be read: {error.strerror}.", hint="Copy it again.") from None
 
 
 def _read_json(path: Path) -> Json:

@@ -24,7 +24,7 @@ from heedful.models.weights import weights_of, write_tensors
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
-__all__ = ["TOLERANCES", "export", "open_export", "refusals"]
+__all__ = ["SEARCH_LACKS", "TOLERANCES", "computes_in", "export", "open_export", "refusals"]
 
 WEIGHTS = "weights.safetensors"
 
@@ -34,9 +34,17 @@ TOLERANCES: dict[str, Tolerance] = {
 }
 
 
+SEARCH_LACKS = ("shortlist",)
+
+
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     """What ONNX cannot express of a model: nothing, of the models that there are."""
     return []
+
+
+def computes_in(number_type: str) -> bool:
+    """Every number type that there is."""
+    return True
 
 
 def export(bundle: Bundle, folder: Path, number_type: str) -> None:

@@ -3,6 +3,7 @@
 Knows nothing of what is in it.
 """
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +14,21 @@ from heedful.export.parity import Parity
 from heedful.records.files import explained
 
 
+def refuse_existing(out: Path) -> None:
+    """Raises ConfigError where there is something already."""
+    if out.exists():
+        raise ConfigError(f"{out} exists already.", hint="Name a new folder, or remove this one first.")
+
+
 @contextmanager
 def prepared_place(out: Path) -> Iterator[Path]:
-    """An empty folder beside `out` to fill; it is removed in the end if `put_in_place` has not moved it.
+    """An empty folder beside `out` to fill, of this process alone; it is removed if `put_in_place` has not moved it.
 
     Raises ConfigError where `out` exists already.
     """
-    if out.exists():
-        raise ConfigError(f"{out} exists already.", hint="Name a new folder, or remove this one first.")
+    refuse_existing(out)
     out = out.absolute()
-    partial = out.with_name(f".{out.name}.partial")
+    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     with explained(out):
         try:
             shutil.rmtree(partial, ignore_errors=True)
@@ -33,11 +39,19 @@ def prepared_place(out: Path) -> Iterator[Path]:
 
 
 def put_in_place(partial: Path, out: Path, parity: Parity, what: str = "The export") -> None:
-    """Move what was written to `out`. Raises CheckFailed where the parity fails, and keeps it as `OUT.failed`."""
+    """Move what was written to `out`.
+
+    Raises ConfigError where another process has put something there meanwhile, and CheckFailed where the parity fails:
+    what was written is then kept as `OUT.failed`.
+    """
+    if out.exists():
+        raise ConfigError(f"{out} was made by somebody else meanwhile.", hint="Look at it, or name a new folder.")
     try:
         parity.check(what)
     except CheckFailed as failure:
         failed = out.absolute().with_name(f"{out.name}.failed")
+        if failed.exists() and not (failed / "parity.json").is_file():  # something else of that name
+            failed = failed.with_name(f"{failed.name}.{os.getpid()}")
         shutil.rmtree(failed, ignore_errors=True)
         partial.rename(failed)
         message = f"{failure.message} It was not put at {out}, but kept as {failed} with its report parity.json."

@@ -2,14 +2,15 @@
 
 An export holds, beside the files of its target,
 
-    export.toml      format, target, number type, and the version of heedful that wrote it
+    export.toml      format, target, number type, the version of heedful that wrote it, and the digests of its files
     recipe.toml      the whole configuration that the model was made with
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
 
-Knows of a target only the four names that each target's module has: `refusals(config, tokenizers)`, what of a model
+Knows of a target only the five names that each target's module has: `refusals(config, tokenizers)`, what of a model
 the target cannot express; `export(bundle, folder, number_type)`, which writes the target's own files into a folder
-that has the ones above but the last; `open_export(folder)`, the engine that reads them; `TOLERANCES`, by number type.
+that has the ones above but the last; `computes_in(number_type)`; `open_export(folder)`, the engine that reads them;
+`TOLERANCES`, by number type.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,10 +23,12 @@ import tomlkit
 import heedful
 from heedful.config import Layer, read_toml, resolve
 from heedful.decoding.config import SearchConfig
+from heedful.decoding.shortlist import Shortlist, save_shortlist
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
+from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig, model_config_of
 from heedful.text.files import write_text
@@ -39,6 +42,7 @@ class Target(Protocol):
     """What the module of a target offers."""
 
     TOLERANCES: Mapping[str, Tolerance]
+    SEARCH_LACKS: Sequence[str]  # settings that are off unless set
 
     def refusals(self, config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
         """What of such a model the target cannot express, each in a few words; empty where all can be."""
@@ -46,6 +50,10 @@ class Target(Protocol):
 
     def export(self, bundle: Bundle, folder: Path, number_type: str) -> None:
         """Write the target's own files into an existing folder."""
+        ...
+
+    def computes_in(self, number_type: str) -> bool:
+        """Whether it has products in this type on this machine, or only float32 ones with weights rounded to it."""
         ...
 
     def open_export(self, folder: Path) -> Engine:
@@ -59,6 +67,7 @@ TARGETS: dict[str, str] = {  # the name of a target and its module
     "onnx": "heedful.export.onnx",
 }
 GREEDY = frozenset({"huggingface"})  # their own beam search ends and ranks by other rules: greedy search is compared
+SHORTLISTED = frozenset({"ctranslate2"})  # can use a lexical shortlist
 
 
 class Export(NamedTuple):
@@ -95,8 +104,10 @@ def read_export(folder: Path) -> Export:
 
 
 def open_export(folder: Path) -> Engine:
-    """The engine of an export, whatever its target."""
-    return target_module(read_export(folder).target).open_export(folder)
+    """The engine of an export, whatever its target. Raises HeedfulError where its files are not those written."""
+    found = read_export(folder)
+    check_seal(folder, read_toml(folder / FACTS).values.get("files", {}))
+    return target_module(found.target).open_export(folder)
 
 
 def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
@@ -111,19 +122,35 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
         raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)
     if refused := module.refusals(config, bundle.tokenizers):
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint="Choose another target.")
+    search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+    for key in module.SEARCH_LACKS:
+        if getattr(search, key):
+            hint = f"Take `{key}` out of [search] in the bundle's recipe.toml, or use the native engine."
+            raise ConfigError(f"{target} has no `{key}`, which this model's recipe asks for.", hint=hint)
 
 
-def write_export(bundle: Bundle, folder: Path, target: str, number_type: str) -> None:
-    """Write an export into an existing, empty folder, without comparing it."""
+def write_export(
+    bundle: Bundle, folder: Path, target: str, number_type: str, shortlist: Shortlist | None = None
+) -> None:
+    """Write an export into an existing, empty folder, without comparing it; with the bundle's shortlist, if any."""
     check_expressible(bundle, target, number_type)
     bundle.tokenizers.save(folder)
     write_text(folder / "recipe.toml", tomlkit.dumps(bundle.recipe))
-    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
-    write_text(folder / FACTS, tomlkit.dumps(facts))
+    if shortlist is not None and target in SHORTLISTED:
+        save_shortlist(folder, shortlist, bundle.tokenizers)
     target_module(target).export(bundle, folder, number_type)
+    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
+    write_text(folder / FACTS, tomlkit.dumps({**facts, "files": seal_of(folder)}))
 
 
-def export_bundle(bundle: Bundle, out: Path, target: str, number_type: str, lines: Sequence[str]) -> Parity:
+def export_bundle(
+    bundle: Bundle,
+    out: Path,
+    target: str,
+    number_type: str,
+    lines: Sequence[str],
+    shortlist: Shortlist | None = None,
+) -> Parity:
     """Write an export, translate `lines` with it and with the model, and put it in its place if they agree.
 
     Raises ConfigError before any work where the target cannot express the model or `out` exists, and CheckFailed where
@@ -131,10 +158,10 @@ def export_bundle(bundle: Bundle, out: Path, target: str, number_type: str, line
     """
     check_expressible(bundle, target, number_type)
     with prepared_place(out) as partial:
-        write_export(bundle, partial, target, number_type)
+        write_export(bundle, partial, target, number_type, shortlist)
         search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
-        native = Translator(bundle.model, bundle.tokenizers, search)
-        native = native.with_search({"beam": 1}) if target in GREEDY else native
+        exact = {"precision": "float32", **({"beam": 1} if target in GREEDY else {})}  # the original, as it was trained
+        native = Translator(bundle.model, bundle.tokenizers, search, shortlist).with_search(exact)
         tolerance = target_module(target).TOLERANCES[number_type]
         parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
         write_parity(partial, parity)

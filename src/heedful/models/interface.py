@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.attention import Map
+from heedful.layers.product import InferenceMap, Precision, inference_map
 
 
 class Memory(NamedTuple):
@@ -38,6 +39,10 @@ class Seq2Seq(nn.Module, ABC):
     """An encoder, a decoder, and one law: `decode(memory, y)[:, t]` equals the t-th `step`."""
 
     output_bias: nn.Parameter | None  # [V], added to the logits; of imported models
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.readout: InferenceMap | None = None  # where prepared for search, takes the place of the output matrix
 
     @abstractmethod
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
@@ -73,13 +78,20 @@ class Seq2Seq(nn.Module, ABC):
 
     def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
         """Unnormalised log-probabilities of the next token."""
+        if self.readout is not None:
+            return self.readout(hidden)
         return nn.functional.linear(hidden, self.output_weight(), self.output_bias)
 
     def logits_among(self, ids: Int[Tensor, " U"]) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N U"]]:
         """`logits` of these ids only, in their order: the rest of the matrix is never multiplied."""
-        weight = self.output_weight()[ids]
-        bias = None if self.output_bias is None else self.output_bias[ids]
+        if self.readout is not None:
+            return self.readout.among(ids)
+        weight, bias = self.output_weight()[ids], None if self.output_bias is None else self.output_bias[ids]
         return lambda hidden: nn.functional.linear(hidden, weight, bias)
+
+    def prepare_readout(self, precision: Precision) -> None:
+        """Make the output matrix ready for search, in this number type. A model that has none of its own skips it."""
+        self.readout = inference_map(self.output_weight(), self.output_bias, precision)
 
     def forward(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], tgt_in: Int[Tensor, "B T"]

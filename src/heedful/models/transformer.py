@@ -59,17 +59,17 @@ class Transformer(Seq2Seq):
 
     def start(self, memory: Memory, beams: int) -> "TransformerState":
         read = [layer.cross_attention.project(memory.values) for layer in self.decoder]
-        return TransformerState(beams, 0, [None] * len(read), read, memory.mask)
+        padding = None if bool(memory.mask.all()) else Mask.key_padding(memory.mask)
+        return TransformerState(beams, 0, [None] * len(read), read, padding)
 
     def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], "TransformerState"]:
         assert isinstance(state, TransformerState)
         x = self.dropout(self.embed_target(tokens)[:, None] + self.target_positions(1, offset=state.length))  # [N 1 D]
-        padding = Mask.key_padding(state.memory_mask)
         written: list[KeyValue | None] = []
         for layer, past, read in zip(self.decoder, state.written, state.read, strict=True):
-            x, now = layer.step(x, past, read, padding, state.beams)
+            x, now = layer.step(x, past, read, state.padding, state.beams)
             written.append(now)
-        after = TransformerState(state.beams, state.length + 1, written, state.read, state.memory_mask)
+        after = TransformerState(state.beams, state.length + 1, written, state.read, state.padding)
         return self.decoder_norm(x)[:, 0], after
 
     @property
@@ -134,7 +134,7 @@ class DecoderLayer(nn.Module):
         return self.feed_sublayer(x, self.feed_forward)
 
     def step(
-        self, x: Float[Tensor, "N 1 D"], past: KeyValue | None, read: KeyValue, padding: Mask, beams: int
+        self, x: Float[Tensor, "N 1 D"], past: KeyValue | None, read: KeyValue, padding: Mask | None, beams: int
     ) -> tuple[Float[Tensor, "N 1 D"], KeyValue]:
         """One position: its keys and values are appended to `past`, and every query sees all that stands there."""
         written = past
@@ -166,22 +166,24 @@ class TransformerState(State):
         length: int,
         written: list[KeyValue | None],
         read: list[KeyValue],
-        memory_mask: Bool[Tensor, "B S"],
+        padding: Mask | None,
     ) -> None:
+        """`padding` is None where no sentence has any."""
         self.beams, self.length = beams, length
-        self.written, self.read, self.memory_mask = written, read, memory_mask
+        self.written, self.read, self.padding = written, read, padding
 
     @property
     def device(self) -> torch.device:
-        return self.memory_mask.device
+        return self.read[0].key.device
 
     def reorder(self, rows: Int[Tensor, " N"]) -> "TransformerState":
         written = [None if past is None else past.reorder(rows) for past in self.written]
-        sentences = sentences_that_stay(rows, self.beams, len(self.memory_mask))
-        read, memory_mask = self.read, self.memory_mask
+        sentences = sentences_that_stay(rows, self.beams, len(self.read[0].key))
+        read, padding = self.read, self.padding
         if sentences is not None:
-            read, memory_mask = [kv.reorder(sentences) for kv in read], memory_mask.index_select(0, sentences)
-        return TransformerState(self.beams, self.length, written, read, memory_mask)
+            read = [kv.reorder(sentences) for kv in read]
+            padding = None if padding is None else Mask(padding.visible.index_select(0, sentences))
+        return TransformerState(self.beams, self.length, written, read, padding)
 
 
 class _Recorder(NamedTuple):

@@ -9,6 +9,7 @@ from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.shortlist import load_shortlist
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
+from heedful.export.targets import is_export
 from heedful.models.bundle import is_bundle, load_bundle
 from heedful.models.device import DeviceName, choose_device
 from heedful.recipe.recipe import Recipe
@@ -23,6 +24,9 @@ def bundle_folder(path: Path) -> Path:
         return path
     if is_bundle(path / "model"):
         return path / "model"
+    if is_export(path):
+        hint = "Name the bundle or the run that it was made from."
+        raise HeedfulError(f"{path} is an export, and here a bundle is wanted.", hint=hint)
     if (path / "config.resolved.toml").is_file():
         raise HeedfulError(
             f"The run {path} has no model yet.",
@@ -58,7 +62,7 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
     for name, other in zip(others, rest, strict=True):
         for side, theirs, ours in zip(Tokenizers._fields, other.tokenizers, first.tokenizers, strict=True):
             if theirs.fingerprint != ours.fingerprint:
-                hint = "The models of an ensemble must share their tokenizers: train them from one prepared corpus."
+                hint = "Models share them if they are trained on the same data with the same [tokenizer] table."
                 raise ConfigError(f"{name} has another {side} tokenizer than {path}.", hint=hint)
     if not rest:
         return first

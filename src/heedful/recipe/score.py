@@ -92,9 +92,12 @@ def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> E
 
 
 def describe_search(search: SearchConfig) -> str:
-    """How outputs were found, in one word for signatures; only the keys that had a part in it."""
+    """How outputs were found, in one word for signatures; only the keys that had a part in it, and the number type
+    where it is not float32.
+    """
     draws = search.temperature is not None or search.mbr_samples is not None
     keys = [*BEAM_KEYS, "max_extra", *(SAMPLING_KEYS if draws else ())]
     keys += MBR_KEYS if search.mbr_samples is not None else ()
     keys += [key for key in ("no_repeat_ngram", "shortlist") if getattr(search, key)]
+    keys += ["precision"] if search.precision != "float32" else []
     return describe_settings({key: getattr(search, key) for key in keys})

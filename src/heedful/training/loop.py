@@ -120,7 +120,9 @@ class Trainer:
             losses.append(loss)
             indices += batch.indices
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        torch._foreach_mul_(gradients, 1 / sum(loss.count for loss in losses))
+        share = 1 / sum(loss.count for loss in losses)
+        for gradient in gradients:
+            gradient.mul_(share)
         total, norm = added_up(losses, self._clip(gradients))
         self._check(update, total, norm, indices)
         self.optimizer.step()
