@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.evaluation.made_up import WORDS, Noisy, sentences
 
 from heedful.evaluation.config import EvaluationConfig
-from heedful.evaluation.metrics import Metric, label_of, metric_names, metrics_for
+from heedful.evaluation.metric import Metric
+from heedful.evaluation.metrics import label_of, metric_names, metrics_for
 from heedful.evaluation.score import measure
 
 ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other work may go on beside

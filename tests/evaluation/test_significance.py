@@ -11,7 +11,8 @@ from sacrebleu.significance import PairedTest
 from tests.evaluation.made_up import Noisy, sentences
 
 from heedful.evaluation import significance
-from heedful.evaluation.metrics import Metric, metrics_for
+from heedful.evaluation.metric import Metric
+from heedful.evaluation.metrics import metrics_for
 from heedful.evaluation.score import measure
 from heedful.evaluation.significance import bootstrap_interval, paired_bootstrap, paired_randomisation
 

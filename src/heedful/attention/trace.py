@@ -11,13 +11,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-_NAME = re.compile(r"(encoder)\.(\d+)\.(self)|(decoder)\.(\d+)\.(self|cross)")
+_NAME = re.compile(r"encoder\.\d+\.self|decoder\.\d+\.(self|cross)|reader\.\d+\.read")
 
 
 class Map(NamedTuple):
     """The attention weights of one sublayer for one sentence, taken in eval mode and before dropout.
 
-    name: "encoder.0.self", "decoder.1.self" or "decoder.1.cross"; layers are counted from 0.
+    name: "encoder.0.self", "decoder.1.self", "decoder.1.cross", or "reader.0.read" where a model without a decoder reads
+        the source for its answer; layers (there: readings) are counted from 0.
     weights: each row is what one query position reads; 0 where the mask forbids.
     mask: True = may attend, one for all heads or one a head.
     """
@@ -28,7 +29,7 @@ class Map(NamedTuple):
 
     @property
     def stack(self) -> str:
-        """ "encoder" or "decoder"."""
+        """ "encoder", "decoder" or "reader"."""
         return self.name.split(".")[0]
 
     @property
@@ -38,7 +39,7 @@ class Map(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """ "encoder.self", "decoder.self" or "decoder.cross": the name without the layer."""
+        """ "encoder.self", "decoder.self", "decoder.cross" or "reader.read": the name without the layer."""
         stack, _, source = self.name.split(".")
         return f"{stack}.{source}"
 
@@ -50,6 +51,8 @@ class Map(NamedTuple):
 
 class Trace(NamedTuple):
     """All attention of one sentence pair, with its tokens; row t of a decoder map consumed[t] to predict predicted[t].
+
+    A model without a decoder consumes nothing: there `consumed` is `predicted`, its labels, without "</s>".
 
     source: pieces and "</s>".  consumed: "<s>" and pieces.  predicted: pieces and "</s>".
     log_p: the natural log-probability of each predicted token given those before it.
@@ -76,6 +79,7 @@ class Trace(NamedTuple):
             "encoder.self": (n_source, n_source),
             "decoder.self": (n_target, n_target),
             "decoder.cross": (n_target, n_source),
+            "reader.read": (n_target, n_source),
         }[kind]
 
 
@@ -102,7 +106,8 @@ def check_trace(trace: Trace) -> Trace:
 def _check_map(found: Map, trace: Trace) -> None:
     if _NAME.fullmatch(found.name) is None:
         raise ValueError(
-            f"`name` must be like encoder.0.self, decoder.0.self or decoder.0.cross, but is {found.name!r}."
+            f"`name` must be like encoder.0.self, decoder.0.self, decoder.0.cross or reader.0.read, "
+            f"but is {found.name!r}."
         )
     shape = trace.shape(found.kind)
     weights, mask = found.weights, found.mask

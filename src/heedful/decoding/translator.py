@@ -12,7 +12,8 @@ import torch
 from heedful.attention import Map, Trace
 from heedful.attention.trace import check_trace
 from heedful.config import Layer, resolve
-from heedful.data.batch import collate
+from heedful.data.batch import Batch, collate
+from heedful.decoding.answering import Asker, given_log_p
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.rules import Requesting, Rules
 from heedful.decoding.search import Hypothesis, Request
@@ -23,7 +24,7 @@ from heedful.decoding.translation import Scored, Translation
 from heedful.errors import HeedfulError
 from heedful.models.device import device_of
 from heedful.models.inference import Prepared
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Answerer, Model, Seq2Seq
 from heedful.text.tokenizer import Tokenizers
 
 BEGIN = "<s>"
@@ -38,7 +39,7 @@ class Translator:
     """
 
     def __init__(
-        self, model: Seq2Seq, tokenizers: Tokenizers, search: SearchConfig, shortlist: Shortlist | None = None
+        self, model: Model, tokenizers: Tokenizers, search: SearchConfig, shortlist: Shortlist | None = None
     ) -> None:
         """`shortlist` is what the bundle has; it is used where the settings ask for one."""
         self.model = model
@@ -115,9 +116,7 @@ class Translator:
         wider = [Segment(number, max(pair, key=len)) for number, pair in enumerate(pairs)]
         scored: list[Scored | None] = [None] * len(pairs)
         for numbers in batches(wider, self.search.max_tokens):
-            batch = collate([pairs[n] for n in numbers], numbers).to(self._device)
-            log_p = self.model.logits(self.model(batch.src, batch.src_mask, batch.tgt_in)).float().log_softmax(dim=-1)
-            rows = log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
+            rows = self._log_p(collate([pairs[n] for n in numbers], numbers).to(self._device))
             for number, row in zip(numbers, rows, strict=True):
                 values = row[: len(pairs[number][1]) + 1]
                 scored[number] = Scored(sum(values), tokens_of(pairs[number][1], values, self.tokenizers.target))
@@ -132,11 +131,22 @@ class Translator:
         self._check_lengths([(source_ids, target_ids)])
         batch = collate([(source_ids, target_ids)], [0]).to(self._device)
         maps: list[Map] = []
-        hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
-        log_p = self.model.logits(hidden).float().log_softmax(dim=-1).gather(2, batch.tgt_out[:, :, None])[0, :, 0]
+        (log_p,) = self._log_p(batch, maps)
         pieces = [self.tokenizers.target.piece(i) for i in target_ids]
-        source_pieces = [self.tokenizers.source.piece(i) for i in source_ids]
-        return check_trace(Trace([*source_pieces, END], [BEGIN, *pieces], [*pieces, END], log_p.tolist(), maps))
+        read = [*(self.tokenizers.source.piece(i) for i in source_ids), END]
+        if isinstance(self.model, Answerer):
+            return check_trace(Trace(read, pieces, pieces, log_p[: len(pieces)], maps))
+        return check_trace(Trace(read, [BEGIN, *pieces], [*pieces, END], log_p, maps))
+
+    def _log_p(self, batch: Batch, maps: list[Map] | None = None) -> list[list[float]]:
+        """The log-probabilities of the targets' tokens, EOS included; behind the end of a shorter one anything."""
+        if isinstance(self.model, Answerer):
+            answer = self.model.answer(batch.src, batch.src_mask, maps)
+            return given_log_p(answer, batch.tgt_out)
+        assert isinstance(self.model, Seq2Seq)
+        hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
+        log_p = self.model.logits(hidden).float().log_softmax(dim=-1)
+        return log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
 
     def _best_ids(self, source: str) -> list[int]:
         segments = segment_line(0, source, self.tokenizers.source, self._longest_source)[:1]
@@ -145,12 +155,16 @@ class Translator:
         found = self._searcher()([segment.ids for segment in segments], requests, 1) if segments else []
         return found[0][0].ids if found else []
 
-    def _searcher(self) -> Searcher:
+    def _searcher(self) -> Searcher | Asker:
+        ready = self._prepared.ready()
+        if isinstance(ready, Answerer):
+            return Asker(ready, self.search)
         if self.search.shortlist and self.shortlist is None:
             hint = "Make one: heedful shortlist RUN."
             raise HeedfulError("A shortlist is asked for, but this model has none.", hint=hint)
         shortlist = self.shortlist if self.search.shortlist else None
-        return Searcher(self._prepared.ready(), self.search, self.tokenizers.target.decode, shortlist)
+        assert isinstance(ready, Seq2Seq)
+        return Searcher(ready, self.search, self.tokenizers.target.decode, shortlist)
 
     @property
     def _longest_source(self) -> int:

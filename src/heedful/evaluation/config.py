@@ -6,14 +6,15 @@ from pydantic import Field, model_validator
 
 from heedful.config import Config
 
-MetricName = Literal["bleu", "chrf", "ter", "multi-bleu", "exact", "wer", "per", "cer"]
+MetricName = Literal["bleu", "chrf", "ter", "multi-bleu", "exact", "wer", "per", "cer", "accuracy", "span-f1"]
 
 
 class EvaluationConfig(Config):
     """What is measured. The same code scores validations during training and `heedful evaluate`."""
 
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = Field(
-        default=("bleu", "chrf"), description="bleu chrf ter multi-bleu (text); exact wer per cer (symbols)"
+        default=("bleu", "chrf"),
+        description="bleu chrf ter multi-bleu (text); exact wer per cer (symbols); accuracy span-f1 (labels)",
     )
     dev_sentences: Annotated[int, Field(ge=0)] = Field(
         default=500, description="decode so many dev sentences at each validation; 0: loss only"

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from heedful.evaluation.config import EvaluationConfig
-from heedful.evaluation.metrics import Metric, metrics_for
+from heedful.evaluation.metric import Metric
+from heedful.evaluation.metrics import metrics_for
 from heedful.evaluation.mistakes import Mistake, find_mistakes
 from heedful.evaluation.postprocess import describe, tokenise
 from heedful.evaluation.score import Score, measure, score

@@ -5,41 +5,18 @@ Every value is in per cent. BLEU, chrF and TER are sacrebleu's own counting. Kno
 
 import math
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast, final
+from typing import Any, cast, final
 
 import sacrebleu
 from rapidfuzz.distance import Levenshtein
 
+from heedful.evaluation.labels import Accuracy, SpanF1
+from heedful.evaluation.metric import Metric
+
 MAX_ORDER = 4  # of the n-grams of BLEU
-
-
-class Metric(ABC):
-    """A corpus measure that is a function of a sum over items.
-
-    `signature` names every choice that changes the number, in sacrebleu's form; the count of references is added by
-    `heedful.evaluation.score`, which sees them. `reads_tokenised` metrics want the texts of a tokenised protocol.
-    """
-
-    name: ClassVar[str]
-    label: ClassVar[str]
-    higher_is_better: ClassVar[bool]
-    reads_tokenised: ClassVar[bool] = False
-
-    @property
-    @abstractmethod
-    def signature(self) -> str:
-        """The choices behind the number, such as "case:mixed|tok:13a"."""
-
-    @abstractmethod
-    def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
-        """What one item adds to the sum; the same length for every item. There is at least one reference."""
-
-    @abstractmethod
-    def value(self, sums: Sequence[float]) -> float:
-        """The metric, in per cent, of summed statistics."""
 
 
 class SacreMetric(Metric):
@@ -246,7 +223,7 @@ def is_right(output: str, references: Sequence[str]) -> bool:
     return any(written == collapse_blanks(reference) for reference in references)
 
 
-_KINDS: tuple[type[Metric], ...] = (BLEU, CHRF, TER, MultiBleu, Exact, WER, PER, CER)
+_KINDS: tuple[type[Metric], ...] = (BLEU, CHRF, TER, MultiBleu, Exact, WER, PER, CER, Accuracy, SpanF1)
 
 
 def metric_names() -> list[str]:

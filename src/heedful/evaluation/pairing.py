@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from heedful.errors import CheckFailed
 from heedful.evaluation.evaluate import item_statistics
-from heedful.evaluation.metrics import Metric, metric_names, metrics_for
+from heedful.evaluation.metric import Metric
+from heedful.evaluation.metrics import metric_names, metrics_for
 from heedful.evaluation.significance import Comparison, Matrix, paired_bootstrap, paired_randomisation
 from heedful.records.compare import align_results, signature_of
 from heedful.records.manifest import data_hash

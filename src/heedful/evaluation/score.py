@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heedful.evaluation.metrics import Metric
+from heedful.evaluation.metric import Metric
 from heedful.evaluation.significance import Matrix, bootstrap_interval
 
 

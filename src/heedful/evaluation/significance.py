@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.evaluation.metrics import Metric
+from heedful.evaluation.metric import Metric
 
 Matrix = NDArray[np.float64]
 

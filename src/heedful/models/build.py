@@ -1,13 +1,14 @@
 """From a configuration to a model: the one table of kinds."""
 
-from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TransformerConfig
+from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
 from heedful.models.convs2s import ConvS2S
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Model
 from heedful.models.rnn import RNN
+from heedful.models.tagger import Tagger
 from heedful.models.transformer import Transformer
 
 
-def build_model(config: ModelConfig, source_size: int, target_size: int) -> Seq2Seq:
+def build_model(config: ModelConfig, source_size: int, target_size: int) -> Model:
     """A freshly initialised model for vocabularies of these sizes; torch's global generator decides its weights."""
     match config:
         case TransformerConfig():
@@ -16,10 +17,12 @@ def build_model(config: ModelConfig, source_size: int, target_size: int) -> Seq2
             return RNN(config, source_size, target_size)
         case ConvS2SConfig():
             return ConvS2S(config, source_size, target_size)
+        case TaggerConfig():
+            return Tagger(config, source_size, target_size)
         case _:
             raise TypeError(f"`config` must be that of a known kind, but is of {config.kind!r}.")
 
 
-def count_parameters(model: Seq2Seq) -> int:
+def count_parameters(model: Model) -> int:
     """Trainable numbers; a shared matrix counts once."""
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

@@ -21,7 +21,7 @@ from heedful.config import Tree, read_toml
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
 from heedful.models.config import model_config_of
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Model
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
@@ -31,7 +31,7 @@ FORMAT = 1
 class Bundle(NamedTuple):
     """A model with its tokenisers and the recipe (as a plain tree) that made it."""
 
-    model: Seq2Seq
+    model: Model
     tokenizers: Tokenizers
     recipe: Tree
 

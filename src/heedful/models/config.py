@@ -201,10 +201,47 @@ class ConvS2SConfig(ModelConfig):
         return encoder + self.n_decoder_layers * target * (8 * self.d_hidden + 6 * self.d_model + 3 * source)
 
 
+class TaggerConfig(ModelConfig):
+    """One label for each word, from an encoder of the whole sentence.
+
+    `encoder` has no default: "gru" and "lstm" read in order, "transformer" is that of [Vaswani 2017], pre-norm.
+    """
+
+    kind: Literal["tagger"] = "tagger"  # pyright: ignore[reportIncompatibleVariableOverride]
+    encoder: Literal["gru", "lstm", "transformer"] = Field(description="gru | lstm | transformer")
+    d_model: Count = Field(default=128, description="width of embeddings, and of a Transformer encoder")
+    d_hidden: Count = Field(default=128, description="gru, lstm: width of the states; two directions have half each")
+    n_layers: Count = 1
+    bidirectional: bool = Field(default=True, description="gru, lstm: read in both directions")
+    n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model")
+    layer_mix: bool = Field(default=False, description="read a learned mix of all layers, not the last one")
+    tie: Literal["none"] = "none"
+    dropout: Probability = Field(default=0.3, description="on embeddings, between layers, and before the output")
+
+    @model_validator(mode="after")
+    def _widths_fit(self) -> "TaggerConfig":
+        if self.encoder == "transformer" and self.d_model % self.n_heads:
+            raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
+        if self.encoder != "transformer" and self.bidirectional and self.d_hidden % 2:
+            raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
+        return self
+
+    @property
+    def summary(self) -> str:
+        """The kind, and what reads the sentence."""
+        return f"{self.kind}, {self.encoder}"
+
+    def kept_numbers(self, source: int, target: int) -> int:
+        """About 30 vectors a token and layer, and the score tables of a Transformer."""
+        tables = 3 * self.n_heads * source if self.encoder == "transformer" else 0
+        return self.n_layers * source * (30 * max(self.d_model, self.d_hidden) + tables)
+
+
 AnyModelConfig = Annotated[
     Annotated[TransformerConfig, Tag("transformer")]
     | Annotated[RNNConfig, Tag("rnn")]
-    | Annotated[ConvS2SConfig, Tag("convs2s")],
+    | Annotated[ConvS2SConfig, Tag("convs2s")]
+    | Annotated[TaggerConfig, Tag("tagger")],
     by_kind("transformer"),
 ]
 

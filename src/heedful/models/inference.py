@@ -11,12 +11,12 @@ from torch import nn
 
 from heedful.errors import ConfigError
 from heedful.layers.product import Precision, inference_map
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Model, Seq2Seq
 
-SeqT = TypeVar("SeqT", bound=Seq2Seq)
+ModelT = TypeVar("ModelT", bound=Model)
 
 
-def for_inference(model: SeqT, precision: Precision) -> SeqT:
+def for_inference(model: ModelT, precision: Precision) -> ModelT:
     """A copy in eval mode that shares everything but its linear maps; the model stays as it is.
 
     float32 keeps the function, but for rounding. bfloat16 and int8 are for the operands of the linear maps: attention,
@@ -50,13 +50,13 @@ class Prepared:
     optimisers write without being counted by torch: after training in eval mode with one, make a new `Prepared`.
     """
 
-    def __init__(self, model: Seq2Seq, precision: Precision) -> None:
+    def __init__(self, model: Model, precision: Precision) -> None:
         self.model = model
         self.precision: Precision = precision
         self._made_from: list[tuple[int, int]] | None = None
         self._ready = model
 
-    def ready(self) -> Seq2Seq:
+    def ready(self) -> Model:
         """The copy for the weights as they are now; the model itself is put into eval mode."""
         now = None if self.model.training else _state_of(self.model)
         if now is None or now != self._made_from:

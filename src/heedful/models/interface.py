@@ -5,10 +5,12 @@ B sentences, S/T source/target length, D d_model, M width of memory, V vocabular
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heedful.attention import Map
@@ -35,7 +37,58 @@ class State(ABC):
         """The state of these rows, in this order: K rows for each sentence that stays, all of that one sentence."""
 
 
-class Seq2Seq(nn.Module, ABC):
+class Model(nn.Module, ABC):
+    """Whatever is trained, bundled and asked: sources in, targets out."""
+
+    @property
+    def longest(self) -> int | None:
+        """The most tokens of a source or a target, with its EOS or BOS, that can be read; None where any number can."""
+        return None
+
+
+class Sampling(NamedTuple):
+    """What REINFORCE needs of sampled attention, a sentence; both carry gradients to the scores."""
+
+    log_p: Float[Tensor, " B"]  # of what was drawn
+    entropy: Float[Tensor, " B"]  # of what it was drawn from, in nats
+
+
+class Answer(NamedTuple):
+    """What a model says at once. T places: one a word for a tagger, one in all for a classifier, frames for CTC."""
+
+    logits: Float[Tensor, "B T V"]  # of the label of each place, over the target vocabulary
+    mask: Bool[Tensor, "B T"]  # which places are real
+    penalty: Float[Tensor, " B"] | None = None  # weighted already; training adds it to the loss of each sentence
+    drawn: Sampling | None = None
+
+
+class Answerer(Model, ABC):
+    """A model without a decoder: it reads a source, and answers all places at once.
+
+    `alignment` says how labels and places belong together: "places", one by one; "ctc", in the same order, with blanks
+    (PAD) and repeats between them.
+    """
+
+    alignment: ClassVar[Literal["places", "ctc"]] = "places"
+
+    @abstractmethod
+    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+        """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
+
+    @abstractmethod
+    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+        """How many places sources with so many tokens (without the last EOS) have."""
+
+    def added_loss(self, answer: Answer, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
+        """What training minimises beside the cross-entropy of the labels, `nll` nats a sentence: here the penalty."""
+        return answer.penalty
+
+    def forward(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Answer:
+        """What training calls."""
+        return self.answer(src, src_mask)
+
+
+class Seq2Seq(Model, ABC):
     """An encoder, a decoder, and one law: `decode(memory, y)[:, t]` equals the t-th `step`."""
 
     output_bias: nn.Parameter | None  # [V], added to the logits; of imported models
@@ -66,11 +119,6 @@ class Seq2Seq(nn.Module, ABC):
     def memory_width(self) -> int:
         """The width M of a token's vector in the memory: that of the output matrix, unless a model says another."""
         return self.output_weight().shape[1]
-
-    @property
-    def longest(self) -> int | None:
-        """The most tokens of a source or a target, with its EOS or BOS, that can be read; None where any number can."""
-        return None
 
     @abstractmethod
     def output_weight(self) -> Float[Tensor, "V D"]:

@@ -36,13 +36,13 @@ class Transformer(Seq2Seq):
         self.dropout = Dropout(config.dropout)
         self.encoder = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = Stack(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.encoder_norm, self.decoder_norm = _final_norm(config), _final_norm(config)
+        self.encoder_norm, self.decoder_norm = final_norm(config), final_norm(config)
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
         x = self.dropout(self.embed_source(src) + self.source_positions(src.shape[1]))
         mask = Mask.key_padding(src_mask)
         for number, layer in enumerate(self.encoder):
-            x = layer(x, mask, _Recorder(f"encoder.{number}", maps))
+            x = layer(x, mask, Recorder(f"encoder.{number}", maps))
         return Memory(self.encoder_norm(x), src_mask)
 
     def decode(
@@ -54,7 +54,7 @@ class Transformer(Seq2Seq):
         padding = Mask.key_padding(memory.mask)
         for number, layer in enumerate(self.decoder):
             read = layer.cross_attention.project(memory.values)
-            x = layer(x, causal, read, padding, _Recorder(f"decoder.{number}", maps))
+            x = layer(x, causal, read, padding, Recorder(f"decoder.{number}", maps))
         return self.decoder_norm(x)
 
     def start(self, memory: Memory, beams: int) -> "TransformerState":
@@ -102,7 +102,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, config.ffn_dropout)
         self.self_sublayer, self.feed_sublayer = _sublayer(config), _sublayer(config)
 
-    def forward(self, x: Float[Tensor, "B S D"], mask: Mask, recorder: "_Recorder") -> Float[Tensor, "B S D"]:
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask, recorder: "Recorder") -> Float[Tensor, "B S D"]:
         def attend_to_self(h: Tensor) -> Tensor:
             return recorder.read(self.self_attention, h, self.self_attention.project(h), mask, "self")
 
@@ -121,7 +121,7 @@ class DecoderLayer(nn.Module):
         self.self_sublayer, self.cross_sublayer, self.feed_sublayer = (_sublayer(config) for _ in range(3))
 
     def forward(
-        self, x: Float[Tensor, "B T D"], causal: Mask, read: KeyValue, padding: Mask, recorder: "_Recorder"
+        self, x: Float[Tensor, "B T D"], causal: Mask, read: KeyValue, padding: Mask, recorder: "Recorder"
     ) -> Float[Tensor, "B T D"]:
         def attend_to_self(h: Tensor) -> Tensor:
             return recorder.read(self.self_attention, h, self.self_attention.project(h), causal, "self")
@@ -186,7 +186,7 @@ class TransformerState(State):
         return TransformerState(self.beams, self.length, written, read, padding)
 
 
-class _Recorder(NamedTuple):
+class Recorder(NamedTuple):
     """Calls an attention; where somebody asked for maps, keeps the first sentence's weights and mask."""
 
     layer: str
@@ -214,7 +214,8 @@ def _sublayer(config: TransformerConfig) -> Sublayer:
     return Sublayer(config.d_model, config.norm, config.norm_epsilon, config.dropout)
 
 
-def _final_norm(config: TransformerConfig) -> nn.Module:
+def final_norm(config: TransformerConfig) -> nn.Module:
+    """The norm at the end of a pre-norm stack; a post-norm one ends with its last sublayer's."""
     return nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.norm == "pre" else nn.Identity()
 
 

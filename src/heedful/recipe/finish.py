@@ -16,7 +16,7 @@ from heedful.evaluation.evaluate import Evaluation, Occasion, result_rows
 from heedful.evaluation.score import Score
 from heedful.models.build import count_parameters
 from heedful.models.bundle import Bundle, save_bundle
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Model
 from heedful.models.weights import FILE, average, load_weights
 from heedful.recipe.prepare import Report
 from heedful.recipe.recipe import Recipe
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
 
 
 def finish(
-    recipe: Recipe, run: Run, model: Seq2Seq, tokenizers: Tokenizers, checkpoints: CheckpointFolder, report: Report
+    recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, checkpoints: CheckpointFolder, report: Report
 ) -> Finished:
     """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and
     outputs.
@@ -115,7 +115,7 @@ def _manifest(recipe: Recipe, final_split: str) -> Iterator[ManifestRow]:
         yield from manifest_rows(split, load_split(recipe.data, split))
 
 
-def model_card(recipe: Recipe, model: Seq2Seq, chosen: Chosen) -> str:
+def model_card(recipe: Recipe, model: Model, chosen: Chosen) -> str:
     """README.md of the bundle: what it is, what it was made from, and how to use it."""
     data = recipe.data.catalogue or ", ".join(recipe.data.train)
     facts: Mapping[str, Any] = {

@@ -66,6 +66,11 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
                 raise ConfigError(f"{name} has another {side} tokenizer than {path}.", hint=hint)
     if not rest:
         return first
+    models = [one.model for one in (first, *rest)]
+    if not all(isinstance(model, Seq2Seq) for model in models):
+        raise ConfigError(
+            "An ensemble is of models with a decoder; one of these answers at once.", hint="Leave it out."
+        )
     model = Ensemble([first.model, *(other.model for other in rest)], cast(Mean, mean or "arithmetic"))
     return Translator(model, first.tokenizers, first.search, first.shortlist)
 

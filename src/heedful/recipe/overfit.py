@@ -10,7 +10,7 @@ import torch
 from heedful.data.batch import load_batch
 from heedful.errors import CheckFailed
 from heedful.models.device import device_of
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Model
 from heedful.models.weights import weights_of
 from heedful.recipe.prepare import Prepared, Report, prepare
 from heedful.recipe.recipe import Recipe
@@ -72,10 +72,10 @@ def _without_noise(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"model": recipe.model.without_dropout, "training": training})
 
 
-def _drive(recipe: Recipe, prepared: Prepared, model: Seq2Seq, k: int, folder: Path, report: Report) -> float:
+def _drive(recipe: Recipe, prepared: Prepared, model: Model, k: int, folder: Path, report: Report) -> float:
     batch = load_batch(prepared.train, range(min(k, len(prepared.train)))).to(device_of(model))
 
-    def validate(trained: Seq2Seq) -> Validation:
+    def validate(trained: Model) -> Validation:
         loss = compute_loss(trained, batch, recipe.training)
         value = loss.nll.item() / loss.count
         return Validation({"loss": value, "perplexity": math.exp(min(value, 50.0))}, -value)

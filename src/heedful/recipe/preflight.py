@@ -12,7 +12,7 @@ from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.build import count_parameters
 from heedful.models.device import device_of
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Answerer, Model
 from heedful.recipe.prepare import Prepared
 from heedful.recipe.recipe import Recipe
 from heedful.training.loop import compute_loss
@@ -33,7 +33,7 @@ class Preflight(NamedTuple):
     disk_free: int
 
 
-def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPlan, folder: Path) -> Preflight:
+def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
     """Look before training. Raises ConfigError for too little disk, too long sequences, or a shortlist before there
     is one; HeedfulError for a loss that is not finite.
     """
@@ -52,6 +52,8 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Seq2Seq, plan: BatchPla
         )
     batch = _largest_batch(prepared, plan)
     _check_positions(model.longest, prepared)
+    if isinstance(model, Answerer) and model.alignment == "places":
+        _check_places(model, prepared)
     with torch.no_grad():
         loss = compute_loss(model.eval(), batch.to(device_of(model)), recipe.training)
     nll = float(loss.nll) / loss.count
@@ -84,4 +86,18 @@ def _check_positions(readable: int | None, prepared: Prepared) -> None:
             raise ConfigError(
                 f"{what}, but model.max_positions is {readable}.",
                 hint=f"Set model.max_positions to at least {longest}, or {way_out}.",
+            )
+
+
+def _check_places(model: Answerer, prepared: Prepared) -> None:
+    """Every pair must have as many labels as the model has places for them."""
+    for split, store in (("training", prepared.train), ("dev", prepared.dev)):
+        wrong = np.flatnonzero(model.places(store.source_lengths) != store.target_lengths)
+        if len(wrong):
+            first = int(wrong[0])
+            places = int(model.places(store.source_lengths[first : first + 1])[0])
+            raise ConfigError(
+                f"{len(wrong):,} {split} pairs do not have one label a place; the first is pair "
+                f"{store.origin(first) + 1}: {places} places, {store.target_lengths[first]} labels.",
+                hint="Labels are words between blanks: one in all for a classifier, one a word for a tagger.",
             )

@@ -18,7 +18,7 @@ from heedful.errors import ConfigError, Interrupted
 from heedful.evaluation.metrics import metrics_for
 from heedful.models.build import build_model
 from heedful.models.device import choose_device, device_of
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Model
 from heedful.recipe.calibrate import settled
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.preflight import Preflight, preflight
@@ -106,7 +106,7 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
         return preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), folder)
 
 
-def new_model(recipe: Recipe, prepared: Prepared) -> Seq2Seq:
+def new_model(recipe: Recipe, prepared: Prepared) -> Model:
     """The model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
     torch.manual_seed(seed_of(recipe.seed, "initial weights"))
     try:
@@ -163,7 +163,7 @@ def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[i
     return batch_at
 
 
-def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Seq2Seq], Validation]:
+def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validation]:
     """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
     items = _dev_sample(recipe)
@@ -171,7 +171,7 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Seq2Seq], Valida
         update={"beam": recipe.evaluation.dev_beam, "temperature": None, "mbr_samples": None}
     )
 
-    def validate(model: Seq2Seq) -> Validation:
+    def validate(model: Model) -> Validation:
         batches = (load_batch(prepared.dev, numbers).to(device_of(model)) for numbers in plan.epoch(0))
         losses = [compute_loss(model, batch, recipe.training) for batch in batches]
         tokens = sum(one.count for one in losses)

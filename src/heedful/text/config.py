@@ -26,15 +26,21 @@ class SideConfig(Config):
         description="left out: NFKC for sentencepiece, else NFC; NFD: accents apart, Hangul as jamo, output NFC",
     )
     lowercase: bool = Field(default=False, description="lower-case the text before anything else")
+    separator: str | None = Field(
+        default=None,
+        description="words only: this word ends a part of the text, as EOS does (stories, pairs)",
+    )
     sampling: Annotated[float, Field(ge=0, lt=1)] = Field(
         default=0.0,
         description="sentencepiece, training only: bpe: dropout probability; unigram: exponent alpha; 0 is off",
     )
 
     @model_validator(mode="after")
-    def _sampling_needs_subwords(self) -> "SideConfig":
+    def _fits_its_kind(self) -> "SideConfig":
         if self.sampling and self.kind != "sentencepiece":
             raise ValueError(f'sampling needs kind = "sentencepiece", but kind is "{self.kind}"')
+        if self.separator is not None and (self.kind != "words" or self.separator.split() != [self.separator]):
+            raise ValueError(f'separator is one word of kind = "words", but is {self.separator!r} of "{self.kind}"')
         return self
 
 

@@ -69,7 +69,8 @@ class Tokenizer(ABC):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of all that decides `encode` and `decode` (sampling does not)."""
-        settings = f"{self.config.kind} {self.normalise}\n"
+        separator = f" {self.config.separator}" if self.config.separator else ""
+        settings = f"{self.config.kind} {self.normalise}{separator}\n"
         return hashlib.sha256(settings.encode() + self.content()).hexdigest()
 
     def save(self, folder: Path, name: str) -> None:

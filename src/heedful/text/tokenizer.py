@@ -20,7 +20,7 @@ from heedful.text.normalise import BLANK_PIECE
 from heedful.text.pieces import PieceTokenizer
 from heedful.text.sampling import Segmenter, segmenter
 from heedful.text.subwords import train_model
-from heedful.text.vocabulary import SPECIALS, UNK, UNKNOWN, Vocabulary
+from heedful.text.vocabulary import EOS, SPECIALS, UNK, UNKNOWN, Vocabulary
 
 TRAINING_LINES = 2_000_000  # of a larger corpus so many random lines teach the tokeniser; more cost memory for nothing
 
@@ -126,7 +126,16 @@ class CharacterTokenizer(_VocabularyTokenizer):
 
 @final
 class WordTokenizer(_VocabularyTokenizer):
-    """Each run of characters between white space is a symbol: words, or symbols such as phones."""
+    """Each run of characters between white space is a symbol: words, or symbols such as phones.
+
+    The word `separator`, where the settings name one, is EOS: it ends a part of the text.
+    """
+
+    def encode(self, text: str) -> list[int]:
+        ids = super().encode(text)
+        if self.config.separator is None:
+            return ids
+        return [EOS if word == self.config.separator else i for word, i in zip(self.split(text), ids, strict=True)]
 
     def split(self, text: str) -> list[str]:
         return self.normalise(text).split()
@@ -151,7 +160,7 @@ def train_tokenizer(config: SideConfig, lines: Iterable[str], seed: int) -> Toke
         return SentencePieceTokenizer(config, train_model(config, text))
     kind = CharacterTokenizer if config.kind == "characters" else WordTokenizer
     split = kind(config, Vocabulary([])).split
-    counts = Counter(symbol for line in text for symbol in split(line))
+    counts = Counter(symbol for line in text for symbol in split(line) if symbol != config.separator)
     return kind(config, Vocabulary.from_counts(counts, config.vocab_size))
 
 

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from heedful.data.batch import Batch
 from heedful.errors import HeedfulError, Interrupted
-from heedful.models.interface import Seq2Seq
+from heedful.models.interface import Answerer, Model, Seq2Seq
 from heedful.seeds import seed_of
+from heedful.training.answers import answer_loss
 from heedful.training.checkpoint import CheckpointFolder, Progress, Window
 from heedful.training.config import TrainingConfig
 from heedful.training.objective import Loss, label_smoothed_cross_entropy
@@ -53,7 +54,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: Seq2Seq,
+        model: Model,
         config: TrainingConfig,
         *,
         d_model: int,
@@ -68,7 +69,7 @@ class Trainer:
     def run(
         self,
         batch_at: Callable[[int], Batch],
-        validate: Callable[[Seq2Seq], Validation],
+        validate: Callable[[Model], Validation],
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> Outcome:
         """Train until `max_updates`, `max_minutes` or lost patience; validated and saved at the end.
@@ -138,14 +139,14 @@ class Trainer:
         nll = total.nll / total.count
         if not (math.isfinite(nll) and math.isfinite(norm)):
             what = f"the loss is {nll:g}, the gradient's norm {norm:g}"
-        elif update > self.config.warmup_steps and nll > 2 * math.log(len(self.model.output_weight())):
+        elif update > self.config.warmup_steps and nll > 2 * blind_loss(self.model):
             what = f"the loss is {nll:.1f} nats a token, twice that of guessing blindly"
         else:
             return
         hint = "Halve training.learning_rate, lengthen training.warmup_steps, or set training.clip_norm = 1.0."
         raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=hint)
 
-    def _validate(self, progress: Progress, validate: Callable[[Seq2Seq], Validation]) -> Progress:
+    def _validate(self, progress: Progress, validate: Callable[[Model], Validation]) -> Progress:
         self.model.eval()
         started = time.perf_counter()
         with torch.no_grad():
@@ -222,17 +223,25 @@ def _joined(window: Window, updated: Updated, seconds: float) -> Window:
     )
 
 
-def compute_loss(model: Seq2Seq, batch: Batch, config: TrainingConfig) -> Loss:
+def blind_loss(model: Model) -> float:
+    """The loss of guessing without looking, in nats a token; infinite where it depends on more than the vocabulary."""
+    return math.log(len(model.output_weight())) if isinstance(model, Seq2Seq) else math.inf
+
+
+def compute_loss(model: Model, batch: Batch, config: TrainingConfig) -> Loss:
     """The objective of one batch, in the configured precision; float32 sums in any case."""
     low = config.precision == "bfloat16"
     with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
+        if isinstance(model, Answerer):
+            return answer_loss(model, batch, config.label_smoothing, config.smoothing_over)
+        assert isinstance(model, Seq2Seq)
         hidden = model(batch.src, batch.src_mask, batch.tgt_in)
         return label_smoothed_cross_entropy(
             hidden, model.output_weight(), batch.tgt_out, config.label_smoothing, config.smoothing_over
         )
 
 
-def build_optimizer(model: Seq2Seq, config: TrainingConfig) -> torch.optim.Optimizer:
+def build_optimizer(model: Model, config: TrainingConfig) -> torch.optim.Optimizer:
     """Adam [Kingma 2015], or AdamW [Loshchilov 2019] with weight decay on matrices only, as one fused kernel."""
     matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
     vectors = [parameter for parameter in model.parameters() if parameter.dim() <= 1]

@@ -1,0 +1,86 @@
+"""How a model that answers at once is asked: the best label of each place, or the best few answers.
+
+Knows ids, no text and no lines.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.data.batch import collate
+from heedful.decoding.config import SearchConfig
+from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilities
+from heedful.errors import ConfigError, HeedfulError
+from heedful.models.device import device_of
+from heedful.models.interface import Answer, Answerer
+from heedful.text.vocabulary import EOS, PAD
+
+SEARCHED = ("temperature", "mbr_samples", "no_repeat_ngram", "shortlist")  # settings that need a decoder
+
+
+@final
+class Asker:
+    """How one model is asked."""
+
+    def __init__(self, model: Answerer, search: SearchConfig) -> None:
+        """Raises ConfigError for settings that only a search through a decoder can have."""
+        for name in SEARCHED:
+            if getattr(search, name):
+                hint = f"Leave search.{name} out."
+                raise ConfigError(f"`search.{name}` is for models with a decoder; this one answers at once.", hint=hint)
+        self.model, self.search = model, search
+
+    def rows(self, n_best: int) -> int:
+        """The rows that each sentence takes."""
+        return 1
+
+    def __call__(
+        self, sources: Sequence[Sequence[int]], requests: Sequence[Request], n_best: int
+    ) -> list[list[Hypothesis]]:
+        """The `n_best` best answers to each source, best first."""
+        if any(request.prefix or request.required or request.forbidden is not None for request in requests):
+            message = "Prefixes and constraints are for models with a decoder; this one answers at once."
+            raise ConfigError(message, hint="Leave them out.")
+        batch = collate([(list(source), []) for source in sources], range(len(sources))).to(device_of(self.model))
+        answer = self.model.answer(batch.src, batch.src_mask)
+        log_p = label_log_p(answer)
+        return [best_answers(log_p[row][real], n_best) for row, real in enumerate(answer.mask)]
+
+
+def label_log_p(answer: Answer) -> Float[Tensor, "B T V"]:
+    """log softmax in float32; PAD, BOS and EOS are no labels (-inf)."""
+    log_p = log_probabilities(answer.logits.flatten(0, 1)).view(answer.logits.shape)
+    log_p[:, :, EOS] = NEVER
+    return log_p
+
+
+def best_answers(log_p: Float[Tensor, "T V"], n_best: int) -> list[Hypothesis]:
+    """The `n_best` best sequences of labels, best first: exact, since places do not depend on each other."""
+    values, ids = log_p.topk(min(n_best, log_p.shape[1]), dim=1)
+    found: list[tuple[float, list[int], list[float]]] = [(0.0, [], [])]
+    for row_values, row_ids in zip(values.tolist(), ids.tolist(), strict=True):
+        grown = [
+            (total + value, [*labels, label], [*parts, value])
+            for total, labels, parts in found
+            for value, label in zip(row_values, row_ids, strict=True)
+            if value > NEVER
+        ]
+        found = sorted(grown, key=lambda one: -one[0])[:n_best]
+    return [Hypothesis(labels, total, total, [*parts, 0.0]) for total, labels, parts in found]
+
+
+def given_log_p(answer: Answer, tgt_out: Int[Tensor, "B T"]) -> list[list[float]]:
+    """The log-probability of each given label, and of EOS, which is 0: nobody chose it.
+
+    Raises HeedfulError unless there is one label a place.
+    """
+    labels = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == EOS, PAD)
+    given, wanted = (labels != PAD).sum(dim=1).tolist(), answer.mask.sum(dim=1).tolist()
+    if given != wanted:
+        row = next(row for row in range(len(given)) if given[row] != wanted[row])
+        hint = "Give as many labels as the model answers."
+        raise HeedfulError(f"A target has {given[row]} labels, but its source has {wanted[row]} places.", hint=hint)
+    rows = label_log_p(answer).gather(2, labels[:, :, None])[:, :, 0]
+    return [[*row[:count], 0.0] for row, count in zip(rows.tolist(), wanted, strict=True)]

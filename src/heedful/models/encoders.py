@@ -1,0 +1,94 @@
+"""Reading a sequence into one vector a token: by recurrent cells, or by the encoder of the Transformer.
+
+Knows no tokens and no answer. Both map x [B S D] and the mask of real tokens to what each layer made of it [B S H],
+from the bottom up; padding has no part in what real tokens become.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Literal, final
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from heedful.attention import Map, Mask
+from heedful.layers.position import SinusoidalPositions
+from heedful.models.config import TransformerConfig
+from heedful.models.rnn_decoders import CELLS
+from heedful.models.transformer import EncoderLayer, Recorder, Stack, final_norm
+
+
+class Encoder(nn.Module, ABC):
+    """Vectors in, vectors of `width` out."""
+
+    width: int
+
+    @abstractmethod
+    def forward(
+        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> list[Float[Tensor, "B S H"]]:
+        """What each layer made of the sequences. `real` must be True first, at least once, and then False."""
+
+
+@final
+class RecurrentEncoder(Encoder):
+    """h_s = f(x_s, h_{s-1}), layer upon layer; two directions stand side by side and have half of the width each.
+
+    Zero where there is padding. Dropout between layers is the caller's `dropout`.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        width: int,
+        cell: Literal["gru", "lstm"] = "gru",
+        n_layers: int = 1,
+        *,
+        bidirectional: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if bidirectional and width % 2:
+            raise ValueError(f"`width` must be even for two directions, but is {width}.")
+        self.width = width
+        hidden = width // 2 if bidirectional else width
+        inputs = [d_in, *[width] * (n_layers - 1)]
+        self.layers = nn.ModuleList(
+            CELLS[cell](n, hidden, batch_first=True, bidirectional=bidirectional) for n in inputs
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> list[Float[Tensor, "B S H"]]:
+        lengths = real.sum(dim=1).cpu()
+        found: list[Tensor] = []
+        for layer in self.layers:
+            packed = pack_padded_sequence(
+                self.dropout(found[-1]) if found else x, lengths, batch_first=True, enforce_sorted=False
+            )
+            found.append(pad_packed_sequence(layer(packed)[0], batch_first=True, total_length=x.shape[1])[0])
+        return found
+
+
+@final
+class TransformerEncoder(Encoder):
+    """Positions, then self-attention and feed-forward layers. [Vaswani 2017, 3.1]"""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.width = config.d_model
+        self.positions = SinusoidalPositions(config.d_model)
+        self.layers = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.norm = final_norm(config)
+
+    def forward(
+        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> list[Float[Tensor, "B S H"]]:
+        x = x + self.positions(x.shape[1])
+        mask = Mask.key_padding(real)
+        found: list[Tensor] = []
+        for number, layer in enumerate(self.layers):
+            x = layer(x, mask, Recorder(f"encoder.{number}", maps))
+            found.append(x)
+        return [*found[:-1], self.norm(found[-1])]

@@ -1,0 +1,47 @@
+"""What training minimises where a model answers at once: cross-entropy at each place, and what the model adds to it.
+
+Knows no model beyond its `Answer`.
+"""
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.data.batch import Batch
+from heedful.models.interface import Answer, Answerer
+from heedful.text.vocabulary import EOS, PAD
+from heedful.training.objective import Loss, SmoothingOver, smoothed_target
+
+
+def answer_loss(model: Answerer, batch: Batch, epsilon: float, over: SmoothingOver) -> Loss:
+    """The loss of a batch, summed over its labels; `smoothed` also holds what the model adds."""
+    answer = model(batch.src, batch.src_mask)
+    labels = labels_of(batch.tgt_out)
+    smoothed, nll = place_losses(answer, labels, epsilon, over)
+    added = model.added_loss(answer, nll)
+    total = smoothed.sum() if added is None else smoothed.sum() + added.sum()
+    return Loss(total, nll.detach().sum(), int((labels != PAD).sum()))
+
+
+def labels_of(tgt_out: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """The targets without EOS, which nobody has to predict: its place becomes PAD, and the last column goes."""
+    return tgt_out.masked_fill(tgt_out == EOS, PAD)[:, :-1]
+
+
+def place_losses(
+    answer: Answer, labels: Int[Tensor, "B T"], epsilon: float, over: SmoothingOver
+) -> tuple[Float[Tensor, " B"], Float[Tensor, " B"]]:
+    """-sum q log softmax(logits) over the places of each sentence, with q from `smoothed_target`, and the same without
+    smoothing. Raises ValueError unless there is one label a place.
+    """
+    if labels.shape != answer.mask.shape or bool(((labels != PAD) != answer.mask).any()):
+        places = answer.mask.sum(dim=1).tolist()
+        raise ValueError(f"`labels` must be one a place ({places}), but are {(labels != PAD).sum(dim=1).tolist()}.")
+    log_p = answer.logits.float().log_softmax(dim=-1)
+    target = smoothed_target(log_p.shape[-1], epsilon, over)
+    right = log_p.gather(2, labels[:, :, None])[:, :, 0]
+    everywhere = log_p.sum(dim=-1) - (log_p[:, :, PAD] if target.skip_pad else 0.0)
+    smoothed = -(target.right - target.rest) * right
+    if target.rest:
+        smoothed = smoothed - target.rest * everywhere
+    real = answer.mask
+    return smoothed.masked_fill(~real, 0.0).sum(dim=1), -right.masked_fill(~real, 0.0).sum(dim=1)
