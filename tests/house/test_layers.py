@@ -11,7 +11,10 @@ LIGHT = [
     module.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for module in MODULES
     if module.name.split("/")[0] in {"text", "records", "cli", "config.py", "errors.py", "seeds.py"}
-    or (module.name.endswith(("/config.py", "/__init__.py")) and not module.name.startswith("attention/"))
+    or (
+        module.name.endswith(("/config.py", "_config.py", "/kinds.py", "/__init__.py"))
+        and not module.name.startswith("attention/")
+    )
 ]
 
 

@@ -22,7 +22,9 @@ SAID_BY_THE_PAPER = {
     "optimizer_epsilon",
 }
 READ_AS_A_KEY = {"preset"}  # by resolve_recipe, before there is a Recipe
-SECTION_FILES = [module.name for module in MODULES if module.name.endswith("/config.py")] + ["recipe/recipe.py"]
+SECTION_FILES = [module.name for module in MODULES if module.name.endswith(("/config.py", "_config.py"))] + [
+    "recipe/recipe.py"
+]
 
 
 def sections() -> list[type[Config]]:

@@ -30,7 +30,8 @@ from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, wr
 from heedful.export.place import prepared_place, put_in_place
 from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig, model_config_of
+from heedful.models.config import TransformerConfig
+from heedful.models.kinds import model_config_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 

@@ -20,8 +20,8 @@ import heedful
 from heedful.config import Tree, read_toml
 from heedful.errors import HeedfulError
 from heedful.models.build import build_model
-from heedful.models.config import model_config_of
 from heedful.models.interface import Model
+from heedful.models.kinds import model_config_of
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 

@@ -3,10 +3,9 @@
 from abc import ABC, abstractmethod
 from typing import Annotated, Literal
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, model_validator
 
-from heedful.config import Config, Layer, Tree, resolve
-from heedful.sections import by_kind
+from heedful.config import Config
 
 Count = Annotated[int, Field(gt=0)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
@@ -235,23 +234,3 @@ class TaggerConfig(ModelConfig):
         """About 30 vectors a token and layer, and the score tables of a Transformer."""
         tables = 3 * self.n_heads * source if self.encoder == "transformer" else 0
         return self.n_layers * source * (30 * max(self.d_model, self.d_hidden) + tables)
-
-
-AnyModelConfig = Annotated[
-    Annotated[TransformerConfig, Tag("transformer")]
-    | Annotated[RNNConfig, Tag("rnn")]
-    | Annotated[ConvS2SConfig, Tag("convs2s")]
-    | Annotated[TaggerConfig, Tag("tagger")],
-    by_kind("transformer"),
-]
-
-
-class _Held(Config):
-    """What of a recipe is about its model."""
-
-    model: AnyModelConfig = Field(description="the table [model]")
-
-
-def model_config_of(recipe: Tree, origin: str) -> ModelConfig:
-    """The `model` table of a recipe that is otherwise left unread. Raises ConfigError where it does not hold."""
-    return resolve(_Held, [Layer(origin, {"model": recipe.get("model", {})})]).config.model

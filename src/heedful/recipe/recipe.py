@@ -11,7 +11,7 @@ from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
-from heedful.models.config import AnyModelConfig
+from heedful.models.kinds import AnyModelConfig
 from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
 from heedful.text.config import TokenizerConfig
