@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import torch
 
-from heedful.attention import Mask, attend, fused_attention, restricted_attention, scaled_dot
+from heedful.attention import Mask, attend, fused_attention, scaled_dot
+from heedful.layers.banded import restricted_attention
 
 SHAPES = ((400, 4, 8, 32), (280, 4, 14, 32), (100, 4, 40, 32), (30, 8, 130, 64), (8, 8, 512, 64))  # B H T E
 LENGTHS = (128, 256, 512, 1024, 2048)

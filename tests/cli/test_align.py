@@ -8,10 +8,10 @@ from types import ModuleType
 import pytest
 import torch
 
-from heedful.attention.trace import Map, Trace
 from heedful.errors import HeedfulError
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
+from heedful.trace import Map, Trace
 
 LINES = ["the cats sat on the mats", "the dogs sat on cats", "mats and dogs and cats"]
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.letters import translator
 
-from heedful.attention.trace import check_trace
 from heedful.decoding.translation import Candidate, Translation
 from heedful.errors import HeedfulError
+from heedful.trace import check_trace
 
 LINES = ["a b c", "", "f", "a b c d e f a b c", "  ", "c c", "a b c", "unheard a", "d"]
 SEARCHES: dict[str, dict[str, object]] = {

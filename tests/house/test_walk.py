@@ -62,7 +62,7 @@ def test_every_code_line_with_a_comment_is_a_claim() -> None:
             assert "#" not in line or SHAPE.match(line) or VALUE.match(line), line
 
 
-POINTERS = re.findall(r"`([a-z_]+/[a-z_]+\.py)`\s+`([\w.]+)`", WALK)
+POINTERS = re.findall(r"`((?:[a-z_]+/)?[a-z_]+\.py)`\s+`([\w.]+)`", WALK)
 
 
 def test_the_page_points_at_the_program() -> None:

@@ -2,7 +2,7 @@
 
 import torch
 
-from heedful.attention.trace import Map, Trace, check_trace
+from heedful.trace import Map, Trace, check_trace
 
 
 def made_up(source: list[str], target: list[str], n_heads: int = 2, n_layers: int = 2, seed: int = 0) -> Trace:

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.inspection.made_up import made_up
 
-from heedful.attention.trace import Map, Trace
 from heedful.errors import HeedfulError
 from heedful.inspection.alignment import (
     Agreement,
@@ -24,6 +23,7 @@ from heedful.inspection.alignment import (
     units_of,
     usual_choice,
 )
+from heedful.trace import Map, Trace
 
 # ▁the cat+s → ▁die ▁Kat+zen; rows: what each step reads of the source (the, cat, s, </s>)
 CATS = Trace(

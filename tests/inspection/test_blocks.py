@@ -4,9 +4,9 @@ import torch
 from rich.cells import cell_len
 from tests.inspection.made_up import CJK, WORD, made_up
 
-from heedful.attention.trace import Map, Trace
 from heedful.inspection.blocks import blocks
 from heedful.inspection.scale import DARK, level
+from heedful.trace import Map, Trace
 
 SMALL = Trace(
     ["ab", "</s>"],

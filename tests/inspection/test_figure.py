@@ -8,10 +8,10 @@ import pytest
 from matplotlib.collections import PatchCollection
 from tests.inspection.made_up import CJK, RTL, WORD, made_up
 
-from heedful.attention.trace import Trace
 from heedful.errors import ConfigError, HeedfulError
 from heedful.inspection.figure import draw_heads, save_figure
 from heedful.inspection.labels import axes, matrix
+from heedful.trace import Trace
 
 
 def test_a_panel_for_every_head_with_its_weights() -> None:

@@ -5,8 +5,8 @@ import pytest
 import torch
 from tests.inspection.made_up import RTL, WORD
 
-from heedful.attention.trace import Map
 from heedful.inspection.labels import allowed, axes, head_name, matrix, visible
+from heedful.trace import Map
 
 
 def test_decoder_rows_read_consumed_then_predicted() -> None:

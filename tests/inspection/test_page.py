@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.inspection.made_up import CJK, RTL, WORD, made_up
 
-from heedful.attention.trace import Trace
 from heedful.inspection.page import page
+from heedful.trace import Trace
 
 
 def embedded(html: str) -> dict:

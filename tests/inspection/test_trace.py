@@ -6,7 +6,7 @@ import pytest
 import torch
 from tests.inspection.made_up import WORD, made_up
 
-from heedful.attention.trace import Map, Trace, check_trace
+from heedful.trace import Map, Trace, check_trace
 
 CROSS = WORD.map("decoder.0.cross")
 

@@ -1,15 +1,13 @@
 """How a query reads a memory: one `attend` with four slots. Usable without the rest of Heedful."""
 
 from heedful.attention.aggregate import Aggregate, GatherTop, ScatterSum, elementwise, weighted_sum
-from heedful.attention.banded import banded_attention, blocks_win, restricted_attention
 from heedful.attention.core import Attended, Drawn, attend, attend_drawn, fused_attention, scaled_dot_product_attention
-from heedful.attention.gates import ChannelGate, Gate, MixedGate, SpatialGate
 from heedful.attention.local import LocalP, PositionPredictor
 from heedful.attention.masks import Mask
 from heedful.attention.memory import Alignment, Hops, HopsRead, align_both_ways, attention_over_attention
 from heedful.attention.multihead import KeyValue, MultiHeadAttention
 from heedful.attention.normalise import Argmax, Normaliser, Sample, Softmax, Sparsemax, StraightThrough, TopK, softmax
-from heedful.attention.pooling import LayerMix, Pooled, Pooling, overlap_penalty
+from heedful.attention.pooling import Pooled, Pooling, overlap_penalty
 from heedful.attention.scores import (
     Additive,
     Cosine,
@@ -22,59 +20,13 @@ from heedful.attention.scores import (
     dot,
     scaled_dot,
 )
-from heedful.attention.trace import Map, Trace
+from heedful.trace import Map, Trace
 
 __all__ = [
-    "Additive",
-    "Aggregate",
-    "Alignment",
-    "Argmax",
-    "Attended",
-    "ChannelGate",
-    "Cosine",
-    "CoupledTensor",
-    "Drawn",
-    "FeatureWise",
-    "Gate",
-    "GatherTop",
-    "General",
-    "Hops",
-    "HopsRead",
-    "KeyValue",
-    "LayerMix",
-    "LocalP",
-    "Location",
-    "Map",
-    "Mask",
-    "MixedGate",
-    "MultiHeadAttention",
-    "Normaliser",
-    "Pooled",
-    "Pooling",
-    "PositionPredictor",
-    "Sample",
-    "ScatterSum",
-    "Score",
-    "Softmax",
-    "SourceToToken",
-    "Sparsemax",
-    "SpatialGate",
-    "StraightThrough",
-    "TopK",
-    "Trace",
-    "align_both_ways",
-    "attend",
-    "attend_drawn",
-    "attention_over_attention",
-    "banded_attention",
-    "blocks_win",
-    "dot",
-    "elementwise",
-    "fused_attention",
-    "overlap_penalty",
-    "restricted_attention",
-    "scaled_dot",
-    "scaled_dot_product_attention",
-    "softmax",
-    "weighted_sum",
-]
+    "Additive", "Aggregate", "Alignment", "Argmax", "Attended", "Cosine", "CoupledTensor", "Drawn",
+    "FeatureWise", "GatherTop", "General", "Hops", "HopsRead", "KeyValue", "LocalP", "Location", "Map", "Mask",
+    "MultiHeadAttention", "Normaliser", "Pooled", "Pooling", "PositionPredictor", "Sample", "ScatterSum",
+    "Score", "Softmax", "SourceToToken", "Sparsemax", "StraightThrough", "TopK", "Trace", "align_both_ways",
+    "attend", "attend_drawn", "attention_over_attention", "dot", "elementwise", "fused_attention",
+    "overlap_penalty", "scaled_dot", "scaled_dot_product_attention", "softmax", "weighted_sum",
+]  # fmt: skip

@@ -56,17 +56,3 @@ def overlap_penalty(weights: Float[Tensor, "B R S"]) -> Float[Tensor, " B"]:
     """|A A^T - I|^2, squared Frobenius, for each sequence: 0 if rows read different single places. [Lin 2017, Eq. 8]"""
     product = dot(weights[:, None], weights[:, None])[:, 0]  # [B R R]
     return (product - torch.eye(product.shape[-1], device=product.device)).square().sum(dim=(1, 2))
-
-
-@final
-class LayerMix(nn.Module):
-    """gamma sum_l softmax(w)_l h_l: one vector a place from all layers. [Peters 2018, Eq. 1]"""
-
-    def __init__(self, n_layers: int) -> None:
-        super().__init__()
-        self.scores = nn.Parameter(torch.zeros(n_layers))
-        self.gamma = nn.Parameter(torch.ones(()))
-
-    def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
-        weights = softmax(self.scores[None, None, None], None)  # [1 1 1 L]
-        return self.gamma * weighted_sum(weights, layers.flatten(1)[None, None]).view(layers.shape[1:])

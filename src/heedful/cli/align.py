@@ -11,9 +11,9 @@ from heedful.cli.table import align as align_columns
 from heedful.errors import ConfigError, HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.attention.trace import Trace
     from heedful.decoding.translator import Translator
     from heedful.inspection.alignment import Choice, Gold, Units
+    from heedful.trace import Trace
 
 
 def align(

@@ -35,7 +35,7 @@ def show(
     if as_json:
         typer.echo(json.dumps(member._asdict(), ensure_ascii=False))
         return
-    facts = {**member._asdict(), "symbols": ", ".join(f"heedful.attention.{symbol}" for symbol in member.symbols)}
+    facts = {**member._asdict(), "symbols": ", ".join(f"heedful.{symbol}" for symbol in member.symbols)}
     typer.echo(align(list(facts.items())))
 
 

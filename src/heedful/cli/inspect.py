@@ -11,8 +11,8 @@ import typer
 from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
-    from heedful.attention.trace import Trace
     from heedful.inspection.labels import Head
+    from heedful.trace import Trace
 
 
 class Kind(StrEnum):

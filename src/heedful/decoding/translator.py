@@ -10,7 +10,6 @@ from typing import final
 import torch
 
 from heedful.attention import Map, Trace
-from heedful.attention.trace import check_trace
 from heedful.config import Layer, resolve
 from heedful.data.batch import Batch, collate
 from heedful.decoding.answering import Asker, given_log_p
@@ -26,6 +25,7 @@ from heedful.models.device import device_of
 from heedful.models.inference import Prepared
 from heedful.models.interface import Answerer, Model, Seq2Seq
 from heedful.text.tokenizer import Tokenizers
+from heedful.trace import check_trace
 
 BEGIN = "<s>"
 

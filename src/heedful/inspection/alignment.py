@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.attention.trace import Trace
 from heedful.errors import HeedfulError
 from heedful.inspection.labels import Head, matrix
+from heedful.trace import Trace
 
 WORD_START = "▁"  # sentencepiece's sign for the blank before a word
 

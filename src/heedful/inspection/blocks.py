@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
 
-from heedful.attention.trace import Trace
 from heedful.inspection.labels import Head, allowed, axes, head_name, matrix
 from heedful.inspection.scale import DARK, level
+from heedful.trace import Trace
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _FORBIDDEN = "╱╱"

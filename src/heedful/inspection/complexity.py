@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from heedful.attention import attend, banded_attention, scaled_dot
+from heedful.attention import attend, scaled_dot
 from heedful.errors import ConfigError
+from heedful.layers.banded import banded_attention
 
 
 class LayerCost(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.attention.trace import Map, Trace, check_trace
 from heedful.errors import HeedfulError
+from heedful.trace import Map, Trace, check_trace
 
 
 def trace_to_tree(trace: Trace) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager, get_font
 from matplotlib.patches import Rectangle
 
-from heedful.attention.trace import Map, Trace
 from heedful.errors import ConfigError
 from heedful.inspection.labels import Head, allowed, axes, head_name, matrix
 from heedful.inspection.scale import LIGHT, css
 from heedful.text.files import replacing
+from heedful.trace import Map, Trace
 
 _CELL_INCHES = 0.2
 _LARGEST_INCHES = 9.0  # a panel's longer side; with more tokens the cells shrink instead

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.attention.trace import Map, Trace
+from heedful.trace import Map, Trace
 
 Head = int | str  # a head counted from 0, or "mean": the average over the heads
 

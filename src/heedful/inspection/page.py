@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from heedful.attention.trace import Map, Trace
 from heedful.inspection.labels import visible
 from heedful.inspection.scale import DARK, LIGHT, css
+from heedful.trace import Map, Trace
 
 EXACT_BYTES = 24 * 2**20  # up to this much float32 travels exactly; more is rounded to 1/255
 _SCRIPTS = ("data.js", "draw.js", "main.js", "focus.js", "events.js")  # one script, in this order

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
-from heedful.attention.trace import Trace
 from heedful.inspection.labels import Head, allowed, axes, head_name, matrix
 from heedful.inspection.scale import DARK, LIGHT, STEPS, Colour, css, level
+from heedful.trace import Trace
 
 _CELL = 18  # user units a cell
 _CHARACTER = 6.7  # of the 11 px monospaced label font, measured generously

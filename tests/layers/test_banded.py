@@ -5,18 +5,8 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from heedful.attention import (
-    Additive,
-    Mask,
-    Score,
-    TopK,
-    attend,
-    banded_attention,
-    blocks_win,
-    restricted_attention,
-    scaled_dot,
-    softmax,
-)
+from heedful.attention import Additive, Mask, Score, TopK, attend, scaled_dot, softmax
+from heedful.layers.banded import banded_attention, blocks_win, restricted_attention
 
 B, H, E = 2, 2, 4
 LENGTHS = {"one block": (5, 2), "whole blocks": (30, 3), "a part": (31, 3), "radius 1": (17, 1), "large": (200, 7)}

@@ -1,6 +1,6 @@
 """Gates: they rescale what they are given and aggregate nothing, so no row of theirs sums to 1. Knows no `attend`.
 
-Mixing layers and pooling over time are weighted sums, not gates: see `pooling`.
+Mixing layers and pooling over time are weighted sums, not gates: see `layers.mix` and `attention.pooling`.
 """
 
 from abc import ABC, abstractmethod

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.attention import ChannelGate, Gate, MixedGate, SpatialGate
+from heedful.layers.gates import ChannelGate, Gate, MixedGate, SpatialGate
 
 GATES: dict[str, Callable[[], Gate]] = {
     "channel, SE": lambda: ChannelGate(8, reduction=4),
