@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heedful.attention import Map
-from heedful.attention.pooling import LayerMix
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
+from heedful.layers.mix import LayerMix
 from heedful.models.config import TaggerConfig, TransformerConfig
 from heedful.models.encoders import Encoder, RecurrentEncoder, TransformerEncoder
 from heedful.models.interface import Answer, Answerer
