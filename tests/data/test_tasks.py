@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.data.tasks import TASKS, Lexicon, get_task, split_of, task_indices, task_pairs
+from heedful.data.tasks import TASKS, Lexicon, get_task, task_indices, task_pairs
 from heedful.errors import ConfigError
 
 
@@ -35,7 +35,7 @@ class TestEveryTask:
         assert len(list(task_pairs(name, 1, "dev", 37))) == 37
         indices = list(task_indices(name, 1, "test", 20))
         assert [get_task(name).pair(index, 1) for index in indices] == list(task_pairs(name, 1, "test", 20))
-        assert {split_of(get_task(name).pair(index, 1).source) for index in indices} == {"test"}
+        assert {get_task(name).split(get_task(name).pair(index, 1).source) for index in indices} == {"test"}
 
 
 class TestLexicon:
@@ -66,6 +66,6 @@ class TestLexicon:
 def test_unknown_names() -> None:
     with pytest.raises(ConfigError, match="There is no synthetic task `sorted`") as caught:
         task_pairs("sorted", 1, "train", 1)
-    assert caught.value.hint == "There are: copy, reverse, sort, lexicon."
+    assert (caught.value.hint or "").startswith("There are: copy, reverse, sort, lexicon, documents,")
     with pytest.raises(ConfigError, match="The synthetic task `copy` has no split `valid`"):
         task_pairs("copy", 1, "valid", 1)

@@ -14,7 +14,8 @@ from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader, read_parallel
 from heedful.data.named import About, DataSet
 from heedful.data.published import Place, default_cache
-from heedful.data.tasks import SPLITS, TASKS, get_task, task_pairs
+from heedful.data.task import SPLITS
+from heedful.data.tasks import TASKS, get_task, task_pairs
 from heedful.errors import ConfigError
 
 IMPORTED = "imported"  # what the recipe of an imported model names instead of a data set
@@ -27,9 +28,10 @@ class Synthetic(DataSet):
     """A synthetic task as a data set: any number of training pairs."""
 
     def __init__(self, name: str, pairs: int) -> None:
+        self._task = get_task(name)
         self.about = About(
             name=name,
-            description=get_task(name).description,
+            description=self._task.description,
             licence="none needed",
             source_language="symbols",
             target_language="symbols",
@@ -41,6 +43,9 @@ class Synthetic(DataSet):
     def read(self, split: str) -> Iterable[Pair]:
         self.require(split)
         return task_pairs(self.about.name, TASK_SEED, split, self._pairs if split == "train" else TASK_HELD_OUT)
+
+    def references(self, split: str) -> list[list[str]]:
+        return [self._task.references(*pair) for pair in self.read(split)]
 
 
 def names() -> list[str]:

@@ -1,11 +1,10 @@
-"""Endless synthetic tasks: copy, reverse, sort, and a small made-up language pair whose true alignment is known.
+"""All endless synthetic tasks; here are copy, reverse, sort, and a made-up language pair whose true alignment is known.
 
 Knows nothing of files. A pair is a function of the task, its index and a seed; blanks stand between its symbols.
 """
 
-import hashlib
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import count as counting
 from itertools import islice
@@ -13,25 +12,11 @@ from string import ascii_lowercase
 from typing import NamedTuple, final
 
 from heedful.data.corpus import Pair
+from heedful.data.reading_tasks import Cued, Documents, Inference, Keywords, Recall
+from heedful.data.task import SPLITS, Links, Task, made_up_words
 from heedful.errors import ConfigError
 
-SPLITS = ("train", "dev", "test")
 SHORTEST, LONGEST = 4, 16  # symbols of copy, reverse and sort
-Links = list[tuple[int, int]]  # (source position, target position), from 0
-
-
-class Task(ABC):
-    """An endless supply of pairs with one rule."""
-
-    name: str
-    description: str
-
-    @abstractmethod
-    def pair(self, index: int, seed: int) -> Pair:
-        """The pair with this index."""
-
-    def _rng(self, index: int, seed: int) -> random.Random:
-        return random.Random(f"{self.name} {seed} {index}")
 
 
 class _LetterTask(Task):
@@ -99,7 +84,7 @@ class Lexicon(Task):
 
     def __init__(self) -> None:
         rng = random.Random("lexicon")
-        words = _made_up_words(rng, "ptkmnls", "aiu", 220), _made_up_words(rng, "bdgvzrf", "eoy", 240)
+        words = made_up_words(rng, "ptkmnls", "aiu", 220), made_up_words(rng, "bdgvzrf", "eoy", 240)
         sources, targets = (iter(side) for side in words)
         self._nouns = [_Word(next(sources), tuple(islice(targets, 2 if n % 5 == 0 else 1))) for n in range(100)]
         self._adjectives = [_Word(next(sources), (next(targets),)) for _ in range(60)]
@@ -136,15 +121,13 @@ class Lexicon(Task):
         return list(range(start, len(words)))[::-1]
 
 
-def _made_up_words(rng: random.Random, consonants: str, vowels: str, count: int) -> list[str]:
-    """Different words of two or three syllables."""
-    words: dict[str, None] = {}
-    while len(words) < count:
-        words["".join(rng.choice(consonants) + rng.choice(vowels) for _ in range(rng.randint(2, 3)))] = None
-    return list(words)
-
-
-TASKS: dict[str, Task] = {task.name: task for task in (Copy(), Reverse(), Sort(), Lexicon())}
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        *(Copy(), Reverse(), Sort(), Lexicon()),
+        *(Documents(), Inference(), Keywords(), Cued(), Recall()),
+    )
+}
 
 
 def get_task(name: str) -> Task:
@@ -154,23 +137,22 @@ def get_task(name: str) -> Task:
     return TASKS[name]
 
 
-def split_of(source: str) -> str:
-    """The split that a source belongs to, whatever its index and seed: a tenth each to dev and test."""
-    bucket = hashlib.sha256(source.encode()).digest()[0] % 10
-    return {0: "dev", 1: "test"}.get(bucket, "train")
-
-
 def task_indices(name: str, seed: int, split: str, count: int) -> Iterator[int]:
     """The indices of the first `count` pairs of a split."""
+    return (index for index, _ in _members(name, seed, split, count))
+
+
+def task_pairs(name: str, seed: int, split: str, count: int) -> Iterator[Pair]:
+    """The first `count` pairs of a split; no source of one split is in another."""
+    return (pair for _, pair in _members(name, seed, split, count))
+
+
+def _members(name: str, seed: int, split: str, count: int) -> Iterator[tuple[int, Pair]]:
+    """The first `count` pairs of a split with their indices."""
     if split not in SPLITS:
         raise ConfigError(
             f"The synthetic task `{name}` has no split `{split}`.", hint=f"There are: {', '.join(SPLITS)}."
         )
     task = get_task(name)
-    return islice((index for index in counting() if split_of(task.pair(index, seed).source) == split), count)
-
-
-def task_pairs(name: str, seed: int, split: str, count: int) -> Iterator[Pair]:
-    """The first `count` pairs of a split; no source of one split is in another."""
-    task = get_task(name)
-    return (task.pair(index, seed) for index in task_indices(name, seed, split, count))
+    pairs = ((index, task.pair(index, seed)) for index in counting())
+    return islice((found for found in pairs if task.split(found[1].source) == split), count)
