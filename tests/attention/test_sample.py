@@ -45,6 +45,15 @@ def test_the_generator_alone_decides() -> None:
     assert not torch.equal(first, Sample(generator(8))(scores(99), None))
 
 
+def test_without_one_the_global_generator_decides() -> None:
+    draws = []
+    for seed in (7, 7, 8):
+        torch.manual_seed(seed)
+        draws.append(Sample(None, expected=0.3)(scores(99), None))
+    assert torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[0], draws[2])
+
+
 def test_half_of_the_rows_keep_their_softmax_and_have_no_log_probability() -> None:
     draw = Sample(generator(), expected=0.5).draw(scores(), None)
     soft = (draw.weights - P).abs().amax(-1) < 1e-12

@@ -143,12 +143,13 @@ class Sample(Normaliser):
     """All weight on one key, drawn with the softmax as probability. [Xu 2015, 4.1]
 
     With probability `expected`, decided for each row, a row has the softmax itself as weights and log_p = 0, since
-    nothing was drawn (there 0.5). At test time take `Argmax` or `softmax` instead.
+    nothing was drawn (there 0.5). At test time take `Argmax` or `softmax` instead. Without a `generator`, torch's
+    global one of the scores' device draws.
     """
 
     axis, sums_to_one, stochastic = -1, True, True
 
-    def __init__(self, generator: torch.Generator, expected: float = 0.0) -> None:
+    def __init__(self, generator: torch.Generator | None, expected: float = 0.0) -> None:
         if not 0 <= expected <= 1:
             raise ValueError(f"`expected` is a probability, but is {expected}.")
         self.generator = generator
