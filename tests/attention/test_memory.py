@@ -92,22 +92,22 @@ class TestAlignment:
         a, b = torch.eye(2)[None, None], torch.tensor([[[[1.0, 0], [1, 1], [0, 2]]]])
         left, right = align_both_ways(a, b)
         expected = torch.tensor([[0.844638, 0.733044], [0.334759, 1.575210]])
-        torch.testing.assert_close(left[0, 0], expected, atol=1e-6, rtol=0)
+        torch.testing.assert_close(left.context[0, 0], expected, atol=1e-6, rtol=0)
         expected = torch.tensor([[0.731059, 0.268941], [0.5, 0.5], [0.119203, 0.880797]])
-        torch.testing.assert_close(right[0, 0], expected, atol=1e-6, rtol=0)
+        torch.testing.assert_close(right.context[0, 0], expected, atol=1e-6, rtol=0)
 
     def test_swapping_the_sequences_swaps_the_result(self) -> None:
         a, b = sequence(5, 0), sequence(S, 1)
         there, back = align_both_ways(a, b, None, MASK), align_both_ways(b, a, MASK, None)
-        assert torch.equal(there.left, back.right)
-        assert torch.equal(there.right, back.left)
+        assert torch.equal(there.left.context, back.right.context)
+        assert torch.equal(there.right.context, back.left.context)
 
     def test_padding_changes_nothing(self) -> None:
         a, b = sequence(5, 0).detach(), sequence(S, 1).detach()
         moved = torch.where(REAL[:, None, :, None], b, 1e3)
         plain, other = align_both_ways(a, b, None, MASK), align_both_ways(a, moved, None, MASK)
-        assert torch.equal(plain.left, other.left)
-        assert torch.equal(plain.right[REAL[:, None]], other.right[REAL[:, None]])
+        assert torch.equal(plain.left.context, other.left.context)
+        assert torch.equal(plain.right.context[REAL[:, None]], other.right.context[REAL[:, None]])
 
 
 class TestAttentionOverAttention:

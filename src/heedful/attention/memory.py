@@ -61,10 +61,10 @@ class Hops(nn.Module):
 
 
 class Alignment(NamedTuple):
-    """Two sequences, each as the other one sees it, place by place."""
+    """What each place of two sequences read of the other one."""
 
-    left: Float[Tensor, "B H T E"]
-    right: Float[Tensor, "B H S E"]
+    left: Attended
+    right: Attended
 
 
 def align_both_ways(
@@ -77,8 +77,8 @@ def align_both_ways(
 
     The masks are key paddings: `left_mask` hides places of `left` from `right`, and the other way about.
     """
-    seen_by_left = attend(left, right, right, score=dot, mask=right_mask).context
-    return Alignment(seen_by_left, attend(right, left, left, score=dot, mask=left_mask).context)
+    seen_by_left = attend(left, right, right, score=dot, mask=right_mask)
+    return Alignment(seen_by_left, attend(right, left, left, score=dot, mask=left_mask))
 
 
 def attention_over_attention(

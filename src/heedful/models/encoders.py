@@ -9,10 +9,10 @@ from typing import Literal, final
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from heedful.attention import Map, Mask
 from heedful.layers.position import SinusoidalPositions
+from heedful.layers.recurrent import recur
 from heedful.models.config import TransformerConfig
 from heedful.models.rnn_decoders import CELLS
 from heedful.models.transformer import EncoderLayer, Recorder, Stack, final_norm
@@ -27,14 +27,14 @@ class Encoder(nn.Module, ABC):
     def forward(
         self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
     ) -> list[Float[Tensor, "B S H"]]:
-        """What each layer made of the sequences. `real` must be True first, at least once, and then False."""
+        """What each layer made of the sequences. `real` must be True first and then False."""
 
 
 @final
 class RecurrentEncoder(Encoder):
     """h_s = f(x_s, h_{s-1}), layer upon layer; two directions stand side by side and have half of the width each.
 
-    Zero where there is padding. Dropout between layers is the caller's `dropout`.
+    Zero where there is padding; a sequence may be empty. `dropout` is between layers.
     """
 
     def __init__(
@@ -61,13 +61,10 @@ class RecurrentEncoder(Encoder):
     def forward(
         self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
     ) -> list[Float[Tensor, "B S H"]]:
-        lengths = real.sum(dim=1).cpu()
         found: list[Tensor] = []
         for layer in self.layers:
-            packed = pack_padded_sequence(
-                self.dropout(found[-1]) if found else x, lengths, batch_first=True, enforce_sorted=False
-            )
-            found.append(pad_packed_sequence(layer(packed)[0], batch_first=True, total_length=x.shape[1])[0])
+            assert isinstance(layer, nn.GRU | nn.LSTM)
+            found.append(recur(layer, self.dropout(found[-1]) if found else x, real))
         return found
 
 
