@@ -7,7 +7,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, final
@@ -25,6 +25,7 @@ CHUNK = 8192  # pairs that are encoded, written and mapped together
 FACTS, PAIRS = "store.json", "pairs.arrow"
 FORMAT = 1
 Ids = NDArray[np.int32]
+Possible = Callable[[Sequence[int], Sequence[int]], bool]  # whether a model can learn a pair of (source, target) ids
 
 _SCHEMA = pa.schema(
     [
@@ -106,18 +107,25 @@ class PairStore:
         return np.concatenate(lengths).astype(np.int32, copy=False)
 
 
-def build_store(folder: Path, pairs: Iterable[Pair], tokenizers: Tokenizers, max_length: int) -> PairStore:
+def build_store(
+    folder: Path,
+    pairs: Iterable[Pair],
+    tokenizers: Tokenizers,
+    max_length: int,
+    possible: Possible | None = None,
+) -> PairStore:
     """Encode a training corpus into `folder`, in place of a store that was there.
 
     Left out, and counted in `dropped`: pairs with a side that has no token ("empty") or more than `max_length` of them
-    ("too long"). Raises HeedfulError where no pair is left, or where the disk is full.
+    ("too long"), and those that are not `possible`, if that is given ("impossible"). Raises HeedfulError where no pair
+    is left, or where the disk is full.
     """
     digest = hashlib.sha256()
-    dropped = Counter({"empty": 0, "too long": 0})
+    dropped = Counter({"empty": 0, "too long": 0, **({} if possible is None else {"impossible": 0})})
     kept = 0
     (folder / FACTS).unlink(missing_ok=True)  # from here on until it is written again there is no complete store
     with replacing(folder / PAIRS) as file, pa.ipc.new_file(file, _SCHEMA) as writer:
-        for chunk in _encoded(pairs, tokenizers, max_length, dropped):
+        for chunk in _encoded(pairs, tokenizers, _Limits(max_length, possible), dropped):
             for pair in chunk.pairs:
                 digest.update(f"{pair.source}\n{pair.target}\n".encode())
             kept += len(chunk.pairs)
@@ -167,7 +175,14 @@ class _Chunk(NamedTuple):
     origins: list[int]
 
 
-def _encoded(pairs: Iterable[Pair], tokenizers: Tokenizers, max_length: int, dropped: Counter[str]) -> Iterator[_Chunk]:
+class _Limits(NamedTuple):
+    """Which pairs are kept."""
+
+    max_length: int
+    possible: Possible | None
+
+
+def _encoded(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: _Limits, dropped: Counter[str]) -> Iterator[_Chunk]:
     """The pairs to keep with their ids, chunk by chunk; counts the others in `dropped`."""
     stream, start = iter(pairs), 0
     while batch := list(islice(stream, CHUNK)):
@@ -177,8 +192,10 @@ def _encoded(pairs: Iterable[Pair], tokenizers: Tokenizers, max_length: int, dro
         for place, (pair, source, target) in enumerate(zip(batch, sources, targets, strict=True), start):
             if not source or not target:
                 dropped["empty"] += 1
-            elif len(source) > max_length or len(target) > max_length:
+            elif max(len(source), len(target)) > limits.max_length:
                 dropped["too long"] += 1
+            elif limits.possible is not None and not limits.possible(source, target):
+                dropped["impossible"] += 1
             else:
                 chunk.pairs.append(pair)
                 chunk.source_ids.append(source)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from heedful.data.batch import collate
 from heedful.decoding.config import SearchConfig
+from heedful.decoding.ctc import ctc_hypotheses, ctc_log_p, path_log_p
 from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilities
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
@@ -45,6 +46,8 @@ class Asker:
             raise ConfigError(message, hint="Leave them out.")
         batch = collate([(list(source), []) for source in sources], range(len(sources))).to(device_of(self.model))
         answer = self.model.answer(batch.src, batch.src_mask)
+        if self.model.alignment != "places":
+            return ctc_hypotheses(answer, 1 if self.model.alignment == "equal-split" else self.search.beam, n_best)
         log_p = label_log_p(answer)
         return [best_answers(log_p[row][real], n_best) for row, real in enumerate(answer.mask)]
 
@@ -71,13 +74,16 @@ def best_answers(log_p: Float[Tensor, "T V"], n_best: int) -> list[Hypothesis]:
     return [Hypothesis(labels, total, total, [*parts, 0.0]) for total, labels, parts in found]
 
 
-def given_log_p(answer: Answer, tgt_out: Int[Tensor, "B T"]) -> list[list[float]]:
-    """The log-probability of each given label, and of EOS, which is 0: nobody chose it.
+def given_log_p(model: Answerer, answer: Answer, tgt_out: Int[Tensor, "B T"]) -> list[list[float]]:
+    """The log-probability of each given label, and of the end: 0 where each place has a label, and nobody chose it.
 
-    Raises HeedfulError unless there is one label a place.
+    Raises HeedfulError unless there is one label a place, where the model wants that.
     """
     labels = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == EOS, PAD)
     given, wanted = (labels != PAD).sum(dim=1).tolist(), answer.mask.sum(dim=1).tolist()
+    if model.alignment != "places":
+        targets = [row[:count] for row, count in zip(labels.tolist(), given, strict=True)]
+        return [ctc_log_p(row, ids) for row, ids in zip(path_log_p(answer), targets, strict=True)]
     if given != wanted:
         row = next(row for row in range(len(given)) if given[row] != wanted[row])
         hint = "Give as many labels as the model answers."

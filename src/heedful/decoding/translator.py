@@ -142,7 +142,7 @@ class Translator:
         """The log-probabilities of the targets' tokens, EOS included; behind the end of a shorter one anything."""
         if isinstance(self.model, Answerer):
             answer = self.model.answer(batch.src, batch.src_mask, maps)
-            return given_log_p(answer, batch.tgt_out)
+            return given_log_p(self.model, answer, batch.tgt_out)
         assert isinstance(self.model, Seq2Seq)
         hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1)

@@ -2,6 +2,8 @@
 
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
 from heedful.models.convs2s import ConvS2S
+from heedful.models.ctc import CTC
+from heedful.models.ctc_config import CTCConfig
 from heedful.models.interface import Model
 from heedful.models.rnn import RNN
 from heedful.models.tagger import Tagger
@@ -19,6 +21,8 @@ def build_model(config: ModelConfig, source_size: int, target_size: int) -> Mode
             return ConvS2S(config, source_size, target_size)
         case TaggerConfig():
             return Tagger(config, source_size, target_size)
+        case CTCConfig():
+            return CTC(config, source_size, target_size)
         case _:
             raise TypeError(f"`config` must be that of a known kind, but is of {config.kind!r}.")
 

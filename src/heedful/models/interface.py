@@ -5,7 +5,7 @@ B sentences, S/T source/target length, D d_model, M width of memory, V vocabular
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -66,10 +66,10 @@ class Answerer(Model, ABC):
     """A model without a decoder: it reads a source, and answers all places at once.
 
     `alignment` says how labels and places belong together: "places", one by one; "ctc", in the same order, with blanks
-    (PAD) and repeats between them.
+    (PAD) and repeats between them; "equal-split", in the same order, each label at equally many places.
     """
 
-    alignment: ClassVar[Literal["places", "ctc"]] = "places"
+    alignment: Literal["places", "ctc", "equal-split"] = "places"
 
     @abstractmethod
     def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:

@@ -6,13 +6,15 @@ from pydantic import Field, Tag
 
 from heedful.config import Config, Layer, Tree, resolve
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
+from heedful.models.ctc_config import CTCConfig
 from heedful.sections import by_kind
 
 AnyModelConfig = Annotated[
     Annotated[TransformerConfig, Tag("transformer")]
     | Annotated[RNNConfig, Tag("rnn")]
     | Annotated[ConvS2SConfig, Tag("convs2s")]
-    | Annotated[TaggerConfig, Tag("tagger")],
+    | Annotated[TaggerConfig, Tag("tagger")]
+    | Annotated[CTCConfig, Tag("ctc")],
     by_kind("transformer"),
 ]
 

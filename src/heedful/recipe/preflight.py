@@ -15,6 +15,7 @@ from heedful.models.device import device_of
 from heedful.models.interface import Answerer, Model
 from heedful.recipe.prepare import Prepared
 from heedful.recipe.recipe import Recipe
+from heedful.training.ctc import check_feasible
 from heedful.training.loop import compute_loss
 
 FLOAT = 4  # bytes
@@ -34,8 +35,8 @@ class Preflight(NamedTuple):
 
 
 def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
-    """Look before training. Raises ConfigError for too little disk, too long sequences, or a shortlist before there
-    is one; HeedfulError for a loss that is not finite.
+    """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, or
+    a shortlist before there is one; HeedfulError for a loss that is not finite.
     """
     if recipe.search.shortlist:
         hint = "Train without it, then run `heedful shortlist RUN`."
@@ -54,6 +55,10 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
     _check_positions(model.longest, prepared)
     if isinstance(model, Answerer) and model.alignment == "places":
         _check_places(model, prepared)
+    if isinstance(model, Answerer) and model.alignment == "ctc":
+        check_feasible("training", prepared.train, model.places(prepared.train.source_lengths))
+        if recipe.training.select == "loss":
+            check_feasible("dev", prepared.dev, model.places(prepared.dev.source_lengths))
     with torch.no_grad():
         loss = compute_loss(model.eval(), batch.to(device_of(model)), recipe.training)
     nll = float(loss.nll) / loss.count

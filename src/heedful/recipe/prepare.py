@@ -13,12 +13,14 @@ from typing import Any, NamedTuple, Protocol
 from heedful.config import to_tree
 from heedful.data.catalogue import load_split
 from heedful.data.check import check_data
-from heedful.data.store import PairStore, build_store, open_store
+from heedful.data.store import PairStore, Possible, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.models.config import TransformerConfig
+from heedful.models.ctc_config import CTCConfig
 from heedful.recipe.recipe import Recipe
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
+from heedful.training.ctc import needed_places
 
 DONE = "prepared"  # written last; holds what it was made from
 NO_LIMIT = 1 << 30  # dev pairs of any length count
@@ -60,6 +62,8 @@ def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
 def _origin(recipe: Recipe) -> str:
     """Everything in a recipe that decides what is prepared."""
     parts = {"seed": recipe.seed, "data": to_tree(recipe.data), "tokenizer": to_tree(recipe.tokenizer)}
+    if _possible(recipe) is not None:
+        parts["model"] = to_tree(recipe.model)
     return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -80,10 +84,19 @@ def _prepare(recipe: Recipe, folder: Path, report: Report) -> None:
     tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     tokenizers.save(folder)
     report("encoding", {})
-    store = build_store(folder / "train", load_split(recipe.data, "train"), tokenizers, recipe.data.max_length)
+    train, longest = load_split(recipe.data, "train"), recipe.data.max_length
+    store = build_store(folder / "train", train, tokenizers, longest, _possible(recipe))
     if any(store.dropped.values()):
-        report("data warning", _left_out(store, recipe.data.max_length))
+        report("data warning", _left_out(store, longest))
     build_store(folder / "dev", load_split(recipe.data, "dev"), tokenizers, NO_LIMIT)
+
+
+def _possible(recipe: Recipe) -> Possible | None:
+    """Which pairs a CTC model that shall leave out the impossible ones can learn; None for all other models."""
+    model = recipe.model
+    if not isinstance(model, CTCConfig) or not model.drop_impossible:
+        return None
+    return lambda source, target: model.places(len(source)) >= needed_places(target)
 
 
 def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
@@ -94,7 +107,10 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in store.dropped.items() if count)
     total = len(store) + sum(store.dropped.values())
     text = f"train:{first + 1}: the first of the pairs that are left out: of {total:,} pairs {reasons}."
-    return {"text": text, "hint": f"data.max_length is {max_length} tokens; `heedful data stats` shows the lengths."}
+    hint = f"data.max_length is {max_length} tokens; `heedful data stats` shows the lengths."
+    if store.dropped.get("impossible"):
+        hint += " CTC cannot learn the impossible ones: model.upsample gives their targets more places."
+    return {"text": text, "hint": hint}
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

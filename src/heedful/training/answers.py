@@ -1,4 +1,4 @@
-"""What training minimises where a model answers at once: cross-entropy at each place, and what the model adds to it.
+"""What training minimises where a model answers at once: cross-entropy at each place, or CTC, and what the model adds.
 
 Knows no model beyond its `Answer`.
 """
@@ -9,6 +9,7 @@ from torch import Tensor
 from heedful.data.batch import Batch
 from heedful.models.interface import Answer, Answerer
 from heedful.text.vocabulary import EOS, PAD
+from heedful.training.ctc import ctc_losses, equal_split_losses
 from heedful.training.objective import Loss, SmoothingOver, smoothed_target
 
 
@@ -16,7 +17,10 @@ def answer_loss(model: Answerer, batch: Batch, epsilon: float, over: SmoothingOv
     """The loss of a batch, summed over its labels; `smoothed` also holds what the model adds."""
     answer = model(batch.src, batch.src_mask)
     labels = labels_of(batch.tgt_out)
-    smoothed, nll = place_losses(answer, labels, epsilon, over)
+    if model.alignment == "places":
+        smoothed, nll = place_losses(answer, labels, epsilon, over)
+    else:  # there is no distribution over labels at a place that could be smoothed
+        smoothed = nll = (ctc_losses if model.alignment == "ctc" else equal_split_losses)(answer, labels)
     added = model.added_loss(answer, nll)
     total = smoothed.sum() if added is None else smoothed.sum() + added.sum()
     return Loss(total, nll.detach().sum(), int((labels != PAD).sum()))
