@@ -12,13 +12,13 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.models.ctc_config import CTCConfig
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import Answer, Answerer
 from heedful.text.vocabulary import SPECIALS
+from heedful.trace import Map
 
 
 class Frames(NamedTuple):

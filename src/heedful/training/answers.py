@@ -26,7 +26,7 @@ def answer_loss(model: Answerer, batch: Batch, epsilon: float, over: SmoothingOv
     return Loss(total, nll.detach().sum(), int((labels != PAD).sum()))
 
 
-def labels_of(tgt_out: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+def labels_of(tgt_out: Int[Tensor, "B T"]) -> Int[Tensor, "B _"]:
     """The targets without EOS, which nobody has to predict: its place becomes PAD, and the last column goes."""
     return tgt_out.masked_fill(tgt_out == EOS, PAD)[:, :-1]
 
