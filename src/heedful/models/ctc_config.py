@@ -21,7 +21,7 @@ class CTCConfig(ModelConfig):
     kind: Literal["ctc"] = "ctc"  # pyright: ignore[reportIncompatibleVariableOverride]
     d_model: Count = Field(default=128, description="width of what the first layer reads at each place")
     d_hidden: Count = Field(default=128, description="width of the states; each of two directions has half of it")
-    cell: Literal["gru", "lstm"] = "gru"
+    cell: Literal["gru", "lstm"] = Field(default="gru", description="of the recurrent layers")
     n_layers: Count = Field(default=2, description="recurrent layers")
     frame_width: Count | None = Field(
         default=None, description="numbers of a frame, where the source is speech; left out: the source is symbols"
