@@ -4,12 +4,12 @@ Knows nothing of tokens.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
-from typing import final
+from typing import NamedTuple, final
 
-from heedful.data import cmudict, multi30k, sigmorphon
+from heedful.data import babi, cmudict, ewt, multi30k, sentences, sigmorphon
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader, read_parallel
 from heedful.data.named import About, DataSet
@@ -48,9 +48,27 @@ class Synthetic(DataSet):
         return [self._task.references(*pair) for pair in self.read(split)]
 
 
+class _Published(NamedTuple):
+    """Data sets whose files are published in one place."""
+
+    names: Collection[str]
+    of: Callable[[str, Place], DataSet]
+    base_url: str
+    cache: str  # the folder of their downloads
+
+
+PUBLISHED = (
+    _Published(multi30k.NAMES, multi30k.Multi30k, multi30k.BASE_URL, "multi30k"),
+    _Published(sigmorphon.NAMES, sigmorphon.Sigmorphon2021, sigmorphon.BASE_URL, "sigmorphon2021-g2p"),
+    _Published(babi.NAMES, babi.Babi, babi.BASE_URL, "babi"),
+    _Published(sentences.NAMES, sentences.Sentences, sentences.BASE_URL, "sentence-classification"),
+    _Published(ewt.NAMES, ewt.Ewt, ewt.BASE_URL, "ud-english-ewt"),
+)
+
+
 def names() -> list[str]:
     """The names of all data sets."""
-    return [*cmudict.NAMES, *multi30k.NAMES, *sigmorphon.NAMES, *TASKS]
+    return [*cmudict.NAMES, *(name for published in PUBLISHED for name in published.names), *TASKS]
 
 
 def get(
@@ -60,14 +78,12 @@ def get(
 
     `base_url` is another place with the same files; `pairs` are those of train where the data are synthetic.
     """
-    cache = cache or default_cache()
     if name in cmudict.NAMES:
         return cmudict.Cmudict(name, folder)
-    if name in multi30k.NAMES:
-        return multi30k.Multi30k(name, Place(base_url or multi30k.BASE_URL, folder, cache / "multi30k"))
-    if name in sigmorphon.NAMES:
-        place = Place(base_url or sigmorphon.BASE_URL, folder, cache / "sigmorphon2021-g2p")
-        return sigmorphon.Sigmorphon2021(name, place)
+    for published in PUBLISHED:
+        if name in published.names:
+            cache = (cache or default_cache()) / published.cache
+            return published.of(name, Place(base_url or published.base_url, folder, cache))
     if name in TASKS:
         if folder is not None:
             raise ConfigError(f"The data set `{name}` is made, not read, so it takes no folder.", hint="Leave it out.")

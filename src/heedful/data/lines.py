@@ -1,4 +1,4 @@
-"""Lines of text files, plain or gzip, checked to be UTF-8.
+"""Lines of text files, plain or gzip, checked to be UTF-8 unless another encoding is known.
 
 Knows nothing of pairs. Only a newline ends a line, or carriage return and newline; U+2028 and the like are text.
 """
@@ -15,24 +15,25 @@ from heedful.errors import HeedfulError
 GZIP_MAGIC, UTF16_MARKS, UTF8_MARK = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), b"\xef\xbb\xbf"
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends, one at a time; a name that ends in .gz is unpacked on the way.
+def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """The lines of a file without their ends, one at a time; a name that ends in .gz is unpacked on the way.
 
-    A byte order mark at the start is left out. Raises HeedfulError with file and line where it is not there, not text,
-    not UTF-8 or damaged.
+    `encoding` is "utf-8", or a published file's own if every string of bytes is valid in it, as in "latin-1". A byte
+    order mark at the start is left out. Raises HeedfulError with file and line where it is not there, not text, not
+    UTF-8 or damaged.
     """
     require_file(path)
-    return _decoded(path)
+    return _decoded(path, encoding)
 
 
-def _decoded(path: Path) -> Iterator[str]:
+def _decoded(path: Path, encoding: str) -> Iterator[str]:
     for number, raw in enumerate(_raw_lines(path), start=1):
         if number == 1:
             raw = raw.removeprefix(UTF8_MARK)
         if b"\0" in raw:
             raise _binary(path, number, raw)
         try:
-            line = raw.decode("utf-8")
+            line = raw.decode(encoding)
         except UnicodeDecodeError as error:
             if raw.startswith((GZIP_MAGIC, *UTF16_MARKS)):
                 raise _binary(path, number, raw) from None

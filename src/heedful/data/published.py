@@ -19,6 +19,7 @@ class PublishedFile(NamedTuple):
     name: str  # its path below the base address, and in a local copy (there perhaps with .gz behind)
     lines: int
     sha256: str | None  # None: that of the published bytes is not known to us, so the lines are counted
+    encoding: str = "utf-8"
 
 
 @final
@@ -36,24 +37,26 @@ class Place:
             if not found:
                 hint = f"Leave the folder out to download it, or put it there from {self._base_url}/{file.name}"
                 raise HeedfulError(f"The local copy has no {self._folder / file.name}.", hint=hint)
-            return _counted(found[0], file.lines)
+            return _counted(found[0], file)
         path = self._cache / file.name
         new = not path.exists()
         download(f"{self._base_url}/{file.name}", path, file.sha256, progress)
         if new:
             try:
-                _counted(path, file.lines)
+                _counted(path, file)
             except HeedfulError:
                 path.unlink()
                 raise
         return path
 
 
-def _counted(path: Path, lines: int) -> Path:
-    found = sum(1 for _ in read_lines(path))
-    if found != lines:
+def _counted(path: Path, file: PublishedFile) -> Path:
+    found = sum(1 for _ in read_lines(path, file.encoding))
+    if found != file.lines:
         hint = "Remove it and take it from where it is published."
-        raise HeedfulError(f"{path} is not the published file: it has {found:,} lines instead of {lines:,}.", hint=hint)
+        raise HeedfulError(
+            f"{path} is not the published file: it has {found:,} lines instead of {file.lines:,}.", hint=hint
+        )
     return path
 
 
