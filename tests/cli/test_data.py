@@ -161,3 +161,25 @@ def test_everything_needs_only_what_it_uses() -> None:
 
     script = "import sys\nfrom heedful.cli.data import list_\nlist_(as_json=True)\nsys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False, capture_output=True).returncode == 0
+
+
+class TestTaxonomy:
+    def test_of_files(self, heedful: Heedful, corpus: list[str]) -> None:
+        outcome = heedful("data", "taxonomy", *corpus)
+        assert outcome.code == 0
+        lines = {" ".join(line.split("  ")[0].split()): line for line in outcome.out.splitlines()}
+        assert lines["pairs"].endswith("120, of which 120 are aligned")
+        assert "seq2seq: asynchronous, and the order may differ" in lines["cell"]
+        assert lines["losses that may be used"].endswith("cross-entropy of the next word, with a decoder")
+        assert "frames for each source unit are enough" in outcome.out
+
+    def test_of_a_named_data_set_as_json(self, heedful: Heedful) -> None:
+        found = json.loads(heedful("data", "taxonomy", "reverse", "--json").out)
+        assert found["units"] == {"source": "words", "target": "words"}
+        assert found["cell"] == "seq2seq"
+        assert found["lengths"]["equal"] == 1
+        assert found["order"]["in_order"] < 0.5
+
+    def test_an_empty_source(self, heedful: Heedful, tmp_path: Path) -> None:
+        (tmp_path / "pairs.tsv").write_text("a b\tx y\n\tx\n")
+        assert "some have an empty source" in heedful("data", "taxonomy", str(tmp_path / "pairs.tsv")).out

@@ -2,18 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.pairs import Files, open_pairs
 from heedful.cli.table import align
 from heedful.errors import CheckFailed, HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.data.check import Limits, ReadSplits
-    from heedful.data.corpus import Reader
     from heedful.data.stats import DataStats
-    from heedful.text.tokenizer import Tokenizers
+    from heedful.data.taxonomy import Taxonomy, Units
 
 app = typer.Typer(help="Named data sets, and what is in your pairs.", no_args_is_help=True)
 
@@ -86,7 +85,7 @@ def check(
     """Read all pairs and say what is wrong with them. Exit code 3 if there is an error among the findings."""
     from heedful.data.check import check_splits
 
-    data = _open(what, _Files(dev, test, folder, (source_column, target_column)), tokenizers)
+    data = open_pairs(what, Files(dev, test, folder, (source_column, target_column)), tokenizers)
     read = data.read()
     findings = check_splits(read, data.limits)
     if near:
@@ -119,7 +118,7 @@ def stats(
     """Count pairs, lengths, duplicates, overlaps and unknown symbols."""
     from heedful.data.stats import data_stats
 
-    data = _open(what, _Files(dev, test, folder, (source_column, target_column)), tokenizers)
+    data = open_pairs(what, Files(dev, test, folder, (source_column, target_column)), tokenizers)
     read = data.read()
     if not read.surveys:
         raise HeedfulError(read.unreadable[0].text, hint=read.unreadable[0].hint)
@@ -130,6 +129,28 @@ def stats(
         _print_json(_plain(found))
     else:
         _print_stats(found)
+
+
+@app.command()
+def taxonomy(
+    what: What,
+    folder: From = None,
+    source_column: Source = "source",
+    target_column: Target = "target",
+    tokenizers: Tokens = None,
+    as_json: Json = False,
+) -> None:
+    """Say how the sides belong together: place by place, in the same order, or in any; and which losses may be used."""
+    from heedful.data.taxonomy import CELLS, in_units
+    from heedful.data.taxonomy import taxonomy as measure
+
+    data = open_pairs(what, Files(None, None, folder, (source_column, target_column)), tokenizers)
+    units, pairs = in_units(data.splits["train"](), data.tokenizers)
+    found = measure(pairs)
+    if as_json:
+        _print_json({"units": _plain(units), **_plain(found)})
+        return
+    _print_taxonomy(units, found, CELLS[found.cell])
 
 
 @app.command()
@@ -155,63 +176,6 @@ def split(
             typer.echo(path)
 
 
-class _Files(NamedTuple):
-    """What the options say beside the arguments."""
-
-    dev: list[Path] | None
-    test: list[Path] | None
-    folder: Path | None
-    columns: tuple[str, str]
-
-
-class _Opened(NamedTuple):
-    """Pairs to look at, and what training would do with them."""
-
-    splits: "dict[str, Reader]"
-    limits: "Limits"
-    tokenizers: "Tokenizers | None"
-    optional: tuple[str, ...]  # splits that may be missing
-
-    def read(self) -> "ReadSplits":
-        """Read all splits."""
-        from heedful.data.check import read_splits
-
-        return read_splits(self.splits, self.tokenizers, self.optional)
-
-
-def _open(what: list[str], files: _Files, tokenizers: Path | None) -> _Opened:
-    """The pairs of a recipe, of a named data set, or of files."""
-    from heedful.data.catalogue import optional_splits, readers
-    from heedful.data.check import Limits
-    from heedful.data.config import DataConfig
-    from heedful.data.corpus import reader
-    from heedful.text.tokenizer import load_tokenizers
-
-    loaded = None if tokenizers is None else load_tokenizers(tokenizers)
-    if len(what) == 1 and what[0].endswith(".toml"):
-        return _open_recipe(Path(what[0]), loaded)
-    if len(what) == 1 and "." not in what[0] and not Path(what[0]).exists():
-        named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
-        return _Opened(readers(named), Limits(), loaded, optional_splits(named))
-    given = {"train": [Path(path) for path in what], "dev": files.dev, "test": files.test}
-    splits = {split: reader(paths, *files.columns) for split, paths in given.items() if paths}
-    return _Opened(splits, Limits(), loaded, ())
-
-
-def _open_recipe(path: Path, tokenizers: "Tokenizers | None") -> _Opened:
-    """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
-    from heedful.data.catalogue import load_split, optional_splits, readers
-    from heedful.data.check import Limits
-    from heedful.recipe.recipe import load_recipe
-    from heedful.text.tokenizer import train_tokenizers
-
-    recipe = load_recipe(path).config
-    if tokenizers is None:
-        tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
-    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap)
-    return _Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))
-
-
 def _print_stats(found: "DataStats") -> None:
     rows = []
     for split in found.splits:
@@ -231,6 +195,31 @@ def _print_stats(found: "DataStats") -> None:
     if (worst := found.worst_batch) is not None:
         largest = f"{worst.padded_tokens:,} tokens and {worst.attention_cells:,} attention weights a head"
         typer.echo(f"The largest batches (max_tokens {worst.max_tokens:,}) have {largest}.")
+
+
+def _print_taxonomy(units: "Units", found: "Taxonomy", cell: str) -> None:
+    lengths, order = found.lengths, found.order
+    few = f"{lengths.impossible:,} of {lengths.pairs:,} pairs"
+    if lengths.upsampling is None:
+        few += "; some have an empty source"
+    elif lengths.upsampling > 1:
+        few += f"; {lengths.upsampling} frames for each source unit are enough"
+    rows = [
+        ("units", f"{units.source} to {units.target}"),
+        ("pairs", f"{lengths.pairs:,}, of which {order.pairs:,} are aligned"),
+        ("equally long", f"{lengths.equal:.1%} of the pairs"),
+        ("too short for CTC (T < U + repeats)", few),
+        ("from the source's same place", f"{order.own_place:.1%} of the outputs"),
+        (
+            "not from before the last one's place",
+            f"{order.in_order:.1%} of the outputs; {order.whole:.1%} of the pairs",
+        ),
+        ("from a place that gives no other", f"{order.one_to_one:.1%} of the outputs"),
+        ("cell", f"{found.cell}: {cell}"),
+        ("losses that may be used", "; ".join(found.losses)),
+    ]
+    typer.echo(align(rows))
+    typer.echo(found.remark)
 
 
 def _print_json(value: Any) -> None:

@@ -1,0 +1,66 @@
+"""The pairs that the arguments of `heedful data` name: a recipe, a named data set, or files. Prints nothing."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from heedful.data.check import Limits, ReadSplits
+    from heedful.data.corpus import Reader
+    from heedful.text.tokenizer import Tokenizers
+
+
+class Files(NamedTuple):
+    """What the options say beside the arguments."""
+
+    dev: list[Path] | None
+    test: list[Path] | None
+    folder: Path | None
+    columns: tuple[str, str]
+
+
+class Opened(NamedTuple):
+    """Pairs to look at, and what training would do with them."""
+
+    splits: "dict[str, Reader]"
+    limits: "Limits"
+    tokenizers: "Tokenizers | None"
+    optional: tuple[str, ...]  # splits that may be missing
+
+    def read(self) -> "ReadSplits":
+        """Read all splits."""
+        from heedful.data.check import read_splits
+
+        return read_splits(self.splits, self.tokenizers, self.optional)
+
+
+def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened:
+    """The pairs of a recipe, of a named data set, or of files."""
+    from heedful.data.catalogue import optional_splits, readers
+    from heedful.data.check import Limits
+    from heedful.data.config import DataConfig
+    from heedful.data.corpus import reader
+    from heedful.text.tokenizer import load_tokenizers
+
+    loaded = None if tokenizers is None else load_tokenizers(tokenizers)
+    if len(what) == 1 and what[0].endswith(".toml"):
+        return _open_recipe(Path(what[0]), loaded)
+    if len(what) == 1 and "." not in what[0] and not Path(what[0]).exists():
+        named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
+        return Opened(readers(named), Limits(), loaded, optional_splits(named))
+    given = {"train": [Path(path) for path in what], "dev": files.dev, "test": files.test}
+    splits = {split: reader(paths, *files.columns) for split, paths in given.items() if paths}
+    return Opened(splits, Limits(), loaded, ())
+
+
+def _open_recipe(path: Path, tokenizers: "Tokenizers | None") -> Opened:
+    """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
+    from heedful.data.catalogue import load_split, optional_splits, readers
+    from heedful.data.check import Limits
+    from heedful.recipe.recipe import load_recipe
+    from heedful.text.tokenizer import train_tokenizers
+
+    recipe = load_recipe(path).config
+    if tokenizers is None:
+        tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
+    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap)
+    return Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))
