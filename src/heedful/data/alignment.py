@@ -78,7 +78,8 @@ def _expect(emission: Reals, jump: Reals) -> _Found:
     occupied = forward * backward
     ahead = emission[1:] * backward[1:] / scale[1:, None]
     between = (forward[:-1].T @ ahead) * moves[1:]  # [I I]
-    jumps = np.bincount(which.ravel(), np.concatenate([occupied[:1], between]).ravel(), minlength=len(jump))
+    jumps = np.zeros(len(jump))
+    np.add.at(jumps, which, np.concatenate([occupied[:1], between]))
     return _Found(occupied, jumps, float(np.log(scale).sum()))
 
 
