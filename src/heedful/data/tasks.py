@@ -13,6 +13,8 @@ from typing import NamedTuple, final
 
 from heedful.data.corpus import Pair
 from heedful.data.reading_tasks import Cued, Documents, Inference, Keywords, Recall
+from heedful.data.review_task import Reviews
+from heedful.data.sequence_tasks import Articles, Squeezed, Tagged
 from heedful.data.task import SPLITS, Links, Task, made_up_words
 from heedful.errors import ConfigError
 
@@ -126,6 +128,7 @@ TASKS: dict[str, Task] = {
     for task in (
         *(Copy(), Reverse(), Sort(), Lexicon()),
         *(Documents(), Inference(), Keywords(), Cued(), Recall()),
+        *(Reviews(), Articles(), Tagged(), Squeezed()),
     )
 }
 
