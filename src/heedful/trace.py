@@ -17,8 +17,8 @@ _NAME = re.compile(r"encoder\.\d+\.self|decoder\.\d+\.(self|cross)|reader\.\d+\.
 class Map(NamedTuple):
     """The attention weights of one sublayer for one sentence, taken in eval mode and before dropout.
 
-    name: "encoder.0.self", "decoder.1.self", "decoder.1.cross", or "reader.0.read" where a model without decoder reads
-        the source for its answer; layers (there: readings) are counted from 0.
+    name: "encoder.0.self", "decoder.1.self", "decoder.1.cross", or "reader.0.read" where a model without a decoder
+        reads the source for its answer; layers (there: readings) are counted from 0.
     weights: each row is what one query position reads; 0 where the mask forbids.
     mask: True = may attend, one for all heads or one a head.
     """

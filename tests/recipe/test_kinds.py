@@ -32,7 +32,7 @@ def test_trains_translates_and_is_inspected(kind: str, tmp_path: Path, heedful: 
     assert len(load(run).translate(["a b c", "d"])) == 2
     outcome = heedful("inspect", str(run), "a b c")
     if kind == "none":
-        assert "This model has no cross attention." in outcome.err
+        assert "This model has no attention to show." in outcome.err
     else:
         assert outcome.code == 0
         assert heedful("align", str(run), *_pair(tmp_path)).code == 0

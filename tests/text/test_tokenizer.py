@@ -273,3 +273,22 @@ def test_real_text(shared_data: Path) -> None:
     for pair in pairs:
         for text in pair:
             assert both.source.decode(both.source.encode(text)) == " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def test_a_separator_is_the_end_of_a_part() -> None:
+    config = SideConfig(kind="words", separator="|||")
+    tokenizer = train_tokenizer(config, ["a b ||| c", "c |||"], seed=1)
+    assert len(tokenizer) == len(SPECIALS) + 3  # it is no symbol of the text
+    a, b, c = (tokenizer.encode(word)[0] for word in "abc")
+    assert tokenizer.encode("a b ||| c |||") == [a, b, EOS, c, EOS]
+    assert tokenizer.pieces("a ||| b") == ["a", "|||", "b"]
+    assert tokenizer.decode(tokenizer.encode("a b ||| c")) == "a b c"
+    without = train_tokenizer(SideConfig(kind="words"), ["a b c c"], seed=1)
+    assert without.content() == tokenizer.content()
+    assert without.fingerprint != tokenizer.fingerprint
+
+
+@pytest.mark.parametrize("settings", [{"kind": "characters", "separator": "|"}, {"kind": "words", "separator": "| |"}])
+def test_a_separator_is_one_word(settings: dict) -> None:
+    with pytest.raises(ValueError, match="separator is one word of kind"):
+        SideConfig(**settings)

@@ -21,9 +21,15 @@ class Kind(StrEnum):
     cross = "cross"
     decoder = "decoder"
     encoder = "encoder"
+    reader = "reader"
 
 
-_MAPS = {Kind.cross: "decoder.{}.cross", Kind.decoder: "decoder.{}.self", Kind.encoder: "encoder.{}.self"}
+_MAPS = {
+    Kind.cross: "decoder.{}.cross",
+    Kind.decoder: "decoder.{}.self",
+    Kind.encoder: "encoder.{}.self",
+    Kind.reader: "reader.{}.read",
+}
 
 
 def inspect(
@@ -38,7 +44,10 @@ def inspect(
     html: Annotated[Path | None, typer.Option(help="Write one offline page that shows every layer and head.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write a figure of one layer as SVG.")] = None,
     png: Annotated[Path | None, typer.Option(help="Write a figure of one layer as PNG.")] = None,
-    kind: Annotated[Kind, typer.Option(help="The attention that blocks and figures show.")] = Kind.cross,
+    kind: Annotated[
+        Kind | None,
+        typer.Option(help="The attention that blocks and figures show; not given: cross, else reader, else encoder."),
+    ] = None,
     layer: Annotated[int | None, typer.Option(help="The layer, counted from 0; the last one if not given.")] = None,
     head: Annotated[
         str | None,
@@ -93,8 +102,14 @@ def _sources(texts: list[str]) -> list[str]:
     return lines
 
 
-def _map_name(trace: "Trace", kind: Kind, layer: int | None) -> str:
+def _map_name(trace: "Trace", kind: Kind | None, layer: int | None) -> str:
     """The map that blocks and figures show; ConfigError where the model has no such layer."""
+    if kind is None:
+        there = {shown.kind for shown in trace.maps}
+        usual = (Kind.cross, Kind.reader, Kind.encoder)
+        kind = next((one for one in usual if _MAPS[one].replace(".{}", "") in there), None)
+    if kind is None:
+        raise ConfigError("This model has no attention to show.", hint="What it says: heedful translate MODEL.")
     layers = [shown.layer for shown in trace.maps if shown.name == _MAPS[kind].format(shown.layer)]
     if not layers:
         raise ConfigError(f"This model has no {kind.value} attention.", hint=f"It has {_names(trace)}.")

@@ -22,7 +22,7 @@ class Axes(NamedTuple):
 
 
 def axes(trace: Trace, kind: str) -> Axes:
-    """The labels of a map of this kind; decoder rows read `consumed → predicted`."""
+    """The labels of a map of this kind; decoder rows read `consumed → predicted`, reader rows the label."""
     source = [visible(piece) for piece in trace.source]
     consumed = [visible(piece) for piece in trace.consumed]
     predicted = [visible(piece) for piece in trace.predicted]
@@ -31,6 +31,7 @@ def axes(trace: Trace, kind: str) -> Axes:
         "encoder.self": Axes(source, source),
         "decoder.self": Axes(steps, consumed),
         "decoder.cross": Axes(steps, source),
+        "reader.read": Axes(predicted, source),
     }[kind]
 
 

@@ -203,11 +203,14 @@ class ConvS2SConfig(ModelConfig):
 class TaggerConfig(ModelConfig):
     """One label for each word, from an encoder of the whole sentence.
 
-    `encoder` has no default: "gru" and "lstm" read in order, "transformer" is that of [Vaswani 2017], pre-norm.
+    `encoder` has no default: "gru" and "lstm" read in order, "transformer" is that of [Vaswani 2017], pre-norm; "none"
+    learns what each word is by itself.
     """
 
     kind: Literal["tagger"] = "tagger"  # pyright: ignore[reportIncompatibleVariableOverride]
-    encoder: Literal["gru", "lstm", "transformer"] = Field(description="gru | lstm | transformer")
+    encoder: Literal["none", "gru", "lstm", "transformer"] = Field(
+        description="gru | lstm | transformer; none: each word by itself"
+    )
     d_model: Count = Field(default=128, description="width of embeddings, and of a Transformer encoder")
     d_hidden: Count = Field(default=128, description="gru, lstm: width of the states; two directions have half each")
     n_layers: Count = 1
@@ -221,7 +224,7 @@ class TaggerConfig(ModelConfig):
     def _widths_fit(self) -> "TaggerConfig":
         if self.encoder == "transformer" and self.d_model % self.n_heads:
             raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
-        if self.encoder != "transformer" and self.bidirectional and self.d_hidden % 2:
+        if self.encoder in ("gru", "lstm") and self.bidirectional and self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
         return self
 

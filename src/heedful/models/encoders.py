@@ -31,6 +31,20 @@ class Encoder(nn.Module, ABC):
 
 
 @final
+class WordsAlone(Encoder):
+    """Each vector as it is, `n_layers` times: what a model knows without any neighbour."""
+
+    def __init__(self, width: int, n_layers: int = 1) -> None:
+        super().__init__()
+        self.width, self.n_layers = width, n_layers
+
+    def forward(
+        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> list[Float[Tensor, "B S H"]]:
+        return [x] * self.n_layers
+
+
+@final
 class RecurrentEncoder(Encoder):
     """h_s = f(x_s, h_{s-1}), layer upon layer; two directions stand side by side and have half of the width each.
 
@@ -75,7 +89,7 @@ class TransformerEncoder(Encoder):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.width = config.d_model
-        self.positions = SinusoidalPositions(config.d_model)
+        self.positions = SinusoidalPositions(config.d_model, "sinusoidal")
         self.layers = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.norm = final_norm(config)
 

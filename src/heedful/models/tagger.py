@@ -16,7 +16,7 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
 from heedful.models.config import TaggerConfig, TransformerConfig
-from heedful.models.encoders import Encoder, RecurrentEncoder, TransformerEncoder
+from heedful.models.encoders import Encoder, RecurrentEncoder, TransformerEncoder, WordsAlone
 from heedful.models.interface import Answer, Answerer
 from heedful.models.recording import check_evaluating
 
@@ -52,6 +52,8 @@ class Tagger(Answerer):
 
 
 def _encoder(config: TaggerConfig) -> Encoder:
+    if config.encoder == "none":
+        return WordsAlone(config.d_model, config.n_layers)
     if config.encoder == "transformer":
         return TransformerEncoder(
             TransformerConfig(

@@ -12,6 +12,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.targets import is_export
 from heedful.models.bundle import is_bundle, load_bundle
 from heedful.models.device import DeviceName, choose_device
+from heedful.models.interface import Seq2Seq
 from heedful.recipe.recipe import Recipe
 from heedful.text.tokenizer import Tokenizers
 
@@ -67,11 +68,12 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
     if not rest:
         return first
     models = [one.model for one in (first, *rest)]
-    if not all(isinstance(model, Seq2Seq) for model in models):
+    decoding = [model for model in models if isinstance(model, Seq2Seq)]
+    if len(decoding) < len(models):
         raise ConfigError(
             "An ensemble is of models with a decoder; one of these answers at once.", hint="Leave it out."
         )
-    model = Ensemble([first.model, *(other.model for other in rest)], cast(Mean, mean or "arithmetic"))
+    model = Ensemble(decoding, cast(Mean, mean or "arithmetic"))
     return Translator(model, first.tokenizers, first.search, first.shortlist)
 
 

@@ -1,8 +1,8 @@
 "use strict";
 // The data of the page and its logic. Knows no document: every function here takes what it needs and returns a value.
 
-const KINDS = ["decoder.cross", "decoder.self", "encoder.self"];
-const KIND_NAMES = { "decoder.cross": "Cross", "decoder.self": "Decoder self", "encoder.self": "Encoder self" };
+const KINDS = ["decoder.cross", "reader.read", "decoder.self", "encoder.self"];
+const KIND_NAMES = { "decoder.cross": "Cross", "reader.read": "Reader", "decoder.self": "Decoder self", "encoder.self": "Encoder self" };
 
 function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -66,6 +66,7 @@ function matrixOf(map, heads) {
 // `before` holds what a decoder row consumed; its full label is `consumed → predicted`.
 function labelsOf(trace, kind) {
   if (kind === "encoder.self") return { rows: trace.source, columns: trace.source, before: null };
+  if (kind === "reader.read") return { rows: trace.predicted, columns: trace.source, before: null };
   const columns = kind === "decoder.self" ? trace.consumed : trace.source;
   return { rows: trace.predicted, columns, before: trace.consumed };
 }

@@ -86,6 +86,7 @@ function showTokens() {
     "encoder.self": ["source", "source"],
     "decoder.self": ["consumed", "predicted"],
     "decoder.cross": ["source", "predicted"],
+    "reader.read": ["source", "predicted"],
   }[kind];
   at("read-name").replaceChildren(names[0], make("small", { textContent: "is read" }));
   at("query-name").replaceChildren(names[1], make("small", { textContent: "reads" }));

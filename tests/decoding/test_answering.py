@@ -1,0 +1,93 @@
+"""Asking a model that answers at once: best labels against brute force, and what cannot be asked of it."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heedful.decoding.answering import Asker, best_answers, given_log_p, label_log_p
+from heedful.decoding.config import SearchConfig
+from heedful.decoding.search import Request
+from heedful.errors import ConfigError, HeedfulError
+from heedful.models.interface import Answer, Answerer
+from heedful.text.vocabulary import BOS, EOS, PAD
+
+V = 7
+
+
+class Echo(Answerer):
+    """Sure that the label of a word is the word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(()))
+
+    def answer(self, src: Tensor, src_mask: Tensor, maps: list | None = None) -> Answer:
+        words = src[:, :-1] % V
+        return Answer(5 * self.weight * torch.nn.functional.one_hot(words, V).float(), src_mask[:, 1:])
+
+    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+        return n_source
+
+
+def test_the_best_few_are_those_of_brute_force() -> None:
+    generator = torch.Generator().manual_seed(3)
+    log_p = torch.randn(3, 4, generator=generator).log_softmax(dim=-1)
+    every = sorted(
+        (sum(float(log_p[t, label]) for t, label in enumerate(labels)), labels)
+        for labels in itertools.product(range(4), repeat=3)
+    )[::-1]
+    for n in (1, 2, 9, 64, 100):
+        found = best_answers(log_p, n)
+        assert [tuple(one.ids) for one in found] == [labels for _, labels in every[:n]]
+        for one, (total, _) in zip(found, every, strict=False):
+            assert math.isclose(one.log_p, total, abs_tol=1e-5)
+            assert math.isclose(sum(one.token_log_p), total, abs_tol=1e-5)
+
+
+def test_special_ids_are_no_labels() -> None:
+    answer = Answer(torch.zeros(1, 2, V), torch.ones(1, 2, dtype=torch.bool))
+    log_p = label_log_p(answer)
+    assert all(torch.isinf(log_p[:, :, special]).all() for special in (PAD, BOS, EOS))
+    assert {label for one in best_answers(log_p[0], 100) for label in one.ids} == {1, 4, 5, 6}
+
+
+def test_answers_do_not_depend_on_the_batch() -> None:
+    ask = Asker(Echo(), SearchConfig())
+    sources = [[4, 5, 6], [6], [5, 5]]
+    together = ask(sources, [Request(9)] * 3, 2)
+    assert [one[0].ids for one in together] == sources
+    assert together == [ask([source], [Request(9)], 2)[0] for source in sources]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"temperature": 1.0}, {"mbr_samples": 4}, {"no_repeat_ngram": 3}, {"shortlist": True}]
+)
+def test_settings_of_a_decoder_are_refused(settings: dict) -> None:
+    (name,) = settings
+    with pytest.raises(ConfigError, match=f"`search.{name}` is for models with a decoder; this one answers at once"):
+        Asker(Echo(), SearchConfig(**settings))
+
+
+@pytest.mark.parametrize("request_", [Request(9, prefix=[5]), Request(9, required=[[5]])])
+def test_prefixes_and_constraints_are_refused(request_: Request) -> None:
+    with pytest.raises(ConfigError, match="Prefixes and constraints are for models with a decoder"):
+        Asker(Echo(), SearchConfig())([[4]], [request_], 1)
+
+
+def test_given_labels_have_their_probability() -> None:
+    answer = Echo().answer(torch.tensor([[4, 5, EOS], [6, EOS, PAD]]), torch.tensor([[True] * 3, [True, True, False]]))
+    rows = given_log_p(answer, torch.tensor([[4, 6, EOS], [6, EOS, PAD]]))
+    right = 5 - math.log(math.exp(5) + V - 1)
+    assert rows[0] == pytest.approx([right, right - 5, 0.0], abs=1e-5)
+    assert rows[1] == pytest.approx([right, 0.0], abs=1e-5)
+
+
+def test_given_labels_must_be_one_a_place() -> None:
+    answer = Echo().answer(torch.tensor([[4, 5, EOS]]), torch.tensor([[True] * 3]))
+    with pytest.raises(HeedfulError, match="A target has 1 labels, but its source has 2 places"):
+        given_log_p(answer, torch.tensor([[4, EOS, PAD]]))
