@@ -26,6 +26,7 @@ RIVALS: dict[str, ModelConfig] = {
     }.items()
 }
 RIVALS["convs2s"] = ConvS2SConfig.model_validate({**_SMALL, "n_encoder_layers": 2, "n_decoder_layers": 3, "tie": "all"})
+RIVALS["convs2s, top"] = ConvS2SConfig.model_validate({**_SMALL, "n_decoder_layers": 3, "attention_layers": "top"})
 RIVALS["convs2s, wide"] = ConvS2SConfig.model_validate({**_SMALL, "kernel": 5, "n_decoder_layers": 2, "tie": "none"})
 
 EVERY_RIVAL = pytest.mark.parametrize("name", RIVALS)

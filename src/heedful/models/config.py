@@ -179,6 +179,9 @@ class ConvS2SConfig(ModelConfig):
     kernel: Count = Field(default=3, description="width of the convolutions, in tokens; odd")
     n_encoder_layers: Count = 4
     n_decoder_layers: Count = 4
+    attention_layers: Literal["all", "top"] = Field(
+        default="all", description="decoder layers that attend: all of them, the paper's; or the uppermost alone"
+    )
     max_positions: Count = Field(default=1024, description="learned positions: the longest sequence")
     tie: Tie = Field(default="decoder", description="all: source, target and output share one matrix")
     dropout: Probability = Field(default=0.1, description="on embeddings, and on the input of each convolution")
@@ -213,11 +216,11 @@ class TaggerConfig(ModelConfig):
     )
     d_model: Count = Field(default=128, description="width of embeddings, and of a Transformer encoder")
     d_hidden: Count = Field(default=128, description="gru, lstm: width of the states; two directions have half each")
-    n_layers: Count = 1
+    n_layers: Count = Field(default=1, description="layers of the encoder")
     bidirectional: bool = Field(default=True, description="gru, lstm: read in both directions")
     n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model")
     layer_mix: bool = Field(default=False, description="read a learned mix of all layers, not the last one")
-    tie: Literal["none"] = "none"
+    tie: Literal["none"] = Field(default="none", description="words and labels share nothing")
     dropout: Probability = Field(default=0.3, description="on embeddings, between layers, and before the output")
 
     @model_validator(mode="after")

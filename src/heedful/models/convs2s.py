@@ -44,7 +44,8 @@ class ConvS2S(Seq2Seq):
         self.dropout = Dropout(config.dropout)
         self.encoder_in, self.decoder_in = (nn.Linear(config.d_model, config.d_hidden) for _ in range(2))
         self.encoder = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.decoder = Stack(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        attending = {"all": 0, "top": config.n_decoder_layers - 1}[config.attention_layers]  # from this layer on
+        self.decoder = Stack(DecoderLayer(config, attends=n >= attending) for n in range(config.n_decoder_layers))
         self.encoder_out, self.decoder_out = (nn.Linear(config.d_hidden, config.d_model) for _ in range(2))
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
@@ -159,15 +160,18 @@ class DecoderLayer(nn.Module):
     d_i = W_d h_i + b_d + g_i, a_ij = softmax_j(d_i . z_j), c_i = sum_j a_ij (z_j + e_j). [Gehring 2017, 3.3, Eq. 1, 2]
     """
 
-    def __init__(self, config: ConvS2SConfig) -> None:
+    def __init__(self, config: ConvS2SConfig, *, attends: bool) -> None:
         super().__init__()
         self.gated = GatedConvolution(config)
-        self.project_query = nn.Linear(config.d_hidden, config.d_model)
-        self.project_context = nn.Linear(config.d_model, config.d_hidden)
+        self.channels = config.d_hidden
+        self.attends = attends
+        if attends:
+            self.project_query = nn.Linear(config.d_hidden, config.d_model)
+            self.project_context = nn.Linear(config.d_model, config.d_hidden)
 
     def nothing(self, rows: int, like: Tensor) -> Float[Tensor, "N P C"]:
         """What stands before the first token."""
-        return like.new_zeros(rows, self.gated.kernel - 1, self.project_query.in_features)
+        return like.new_zeros(rows, self.gated.kernel - 1, self.channels)
 
     def forward(
         self,
@@ -179,12 +183,15 @@ class DecoderLayer(nn.Module):
         """`past` holds the k - 1 inputs before these; the last ones are returned in their place, with the weights."""
         inputs = torch.cat([past.to(x.dtype), x], dim=1)
         h = self.gated(inputs)
+        last = inputs[:, inputs.shape[1] - self.gated.kernel + 1 :]
+        if not self.attends:
+            return (h + x) * HALF, last, None
         query = self.project_query(h) + embedded
         beside = query.reshape(len(source.key), 1, -1, query.shape[-1])  # the beams of a sentence read one memory
         read = attend(beside, source.key, source.value, score=dot, mask=source.padding)
         context = (read.context * source.scale).reshape(query.shape)
         h = (h + self.project_context(context)) * HALF
-        return (h + x) * HALF, inputs[:, inputs.shape[1] - self.gated.kernel + 1 :], read.weights
+        return (h + x) * HALF, last, read.weights
 
 
 @final

@@ -193,6 +193,7 @@ class Recorder(NamedTuple):
     maps: list[Map] | None
 
     def read(self, attention: MultiHeadAttention, query: Tensor, key_value: KeyValue, mask: Mask, what: str) -> Tensor:
+        """The attention's output; `what` ends the name of the map."""
         check_evaluating(attention, self.maps)
         output, weights = attention(query, key_value, mask, weights=self.maps is not None)
         record(self.maps, f"{self.layer}.{what}", weights, mask)
