@@ -1,5 +1,7 @@
 """From a configuration to a model: the one table of kinds."""
 
+from heedful.models.classifier import Classifier
+from heedful.models.classifier_config import ClassifierConfig
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
 from heedful.models.convs2s import ConvS2S
 from heedful.models.ctc import CTC
@@ -23,6 +25,8 @@ def build_model(config: ModelConfig, source_size: int, target_size: int) -> Mode
             return Tagger(config, source_size, target_size)
         case CTCConfig():
             return CTC(config, source_size, target_size)
+        case ClassifierConfig():
+            return Classifier(config, source_size, target_size)
         case _:
             raise TypeError(f"`config` must be that of a known kind, but is of {config.kind!r}.")
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, Tag
 
 from heedful.config import Config, Layer, Tree, resolve
+from heedful.models.classifier_config import ClassifierConfig
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
 from heedful.models.ctc_config import CTCConfig
 from heedful.sections import by_kind
@@ -14,7 +15,8 @@ AnyModelConfig = Annotated[
     | Annotated[RNNConfig, Tag("rnn")]
     | Annotated[ConvS2SConfig, Tag("convs2s")]
     | Annotated[TaggerConfig, Tag("tagger")]
-    | Annotated[CTCConfig, Tag("ctc")],
+    | Annotated[CTCConfig, Tag("ctc")]
+    | Annotated[ClassifierConfig, Tag("classifier")],
     by_kind("transformer"),
 ]
 

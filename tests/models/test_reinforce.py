@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 
 from heedful.attention import Sample
-from heedful.training.reinforce import Baseline, reinforce
+from heedful.models.reinforce import MovingBaseline, reinforce
+from heedful.models.weights import weights_of
 
 P = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
 LOG_Y = torch.tensor([0.1, 0.6, 0.3], dtype=torch.float64).log()
@@ -25,8 +26,8 @@ def estimates(baseline: float, seed: int = 0) -> Tensor:
     scores = P.log().expand(N, 1, 1, 3).clone().requires_grad_()
     draw = Sample(torch.Generator().manual_seed(seed)).draw(scores, None)
     reward = (draw.weights * LOG_Y).sum(-1).flatten()
-    loss = reinforce(reward.detach(), draw.log_p.flatten(), draw.entropy.flatten(), baseline)
-    (gradient,) = torch.autograd.grad(-loss, scores)
+    loss = reinforce(reward.detach(), draw.log_p.flatten(), baseline)
+    (gradient,) = torch.autograd.grad(-loss.sum(), scores)
     return gradient[:, 0, 0]
 
 
@@ -62,46 +63,39 @@ def test_the_baseline_lowers_the_variance() -> None:
 
 
 def test_the_running_baseline() -> None:
-    """b = 0.9 b + 0.1 mean: from 0 with reward -1 it is -(1 - 0.9^n)."""
-    baseline = Baseline()
-    for n in range(1, 8):
-        baseline = baseline.update(torch.tensor([-0.5, -1.5]))
-        assert baseline.value == pytest.approx(-(1 - 0.9**n))
+    """b = 0.9 b + 0.1 mean: before the n-th batch of rewards -1 it is -(1 - 0.9^(n - 1))."""
+    baseline = MovingBaseline()
+    for n in range(8):
+        assert float(baseline(torch.tensor([-0.5, -1.5]))) == pytest.approx(-(1 - 0.9**n))
+
+
+def test_the_baseline_moves_in_training_alone() -> None:
+    baseline = MovingBaseline().eval()
+    assert float(baseline(torch.tensor([-3.0]))) == float(baseline(torch.tensor([-3.0]))) == 0.0
+
+
+def test_the_baseline_is_kept_with_the_weights_and_no_gradient_moves_it() -> None:
+    baseline = MovingBaseline()
+    baseline(torch.tensor([-10.0]))
+    assert weights_of(baseline) == {"value": torch.tensor(-1.0)}
+    assert not baseline.value.requires_grad
 
 
 def test_the_running_baseline_comes_near_the_mean_reward() -> None:
     draws = torch.multinomial(P, 400 * 50, replacement=True, generator=torch.Generator().manual_seed(0)).view(400, 50)
-    baseline = Baseline()
+    baseline = MovingBaseline()
     for batch in draws:
-        baseline = baseline.update(LOG_Y[batch])
-    assert baseline.value == pytest.approx(BOUND, abs=0.1)
+        baseline(LOG_Y[batch])
+    assert float(baseline.value) == pytest.approx(BOUND, abs=0.1)
 
 
 def test_the_terms() -> None:
-    """Reward (-1, -3), log p (-0.5, -2), entropy (0.3, 0.4), b = -2: worked out by hand, gradients too."""
+    """Reward (-1, -3), log p (-0.5, -2), b = -2: advantages 1 and -1, worked out by hand, gradients too."""
     reward = torch.tensor([-1.0, -3], requires_grad=True)
     log_p = torch.tensor([-0.5, -2], requires_grad=True)
-    entropy = torch.tensor([0.3, 0.4], requires_grad=True)
-    loss = reinforce(reward, log_p, entropy, -2.0, reward_weight=0.5, entropy_weight=0.1)
-    loss.backward()
-    # rewards -4; advantages 1 and -1 times 0.5 times log p: -0.25 and 1; entropies 0.07
-    assert loss.item() == pytest.approx(-(-4 - 0.25 + 1 + 0.07))
-    assert reward.grad is not None
-    assert reward.grad.tolist() == [-1, -1]  # nothing through the advantage
+    loss = reinforce(reward, log_p, -2.0)
+    assert loss.tolist() == [0.5, -2.0]
+    loss.sum().backward()
+    assert reward.grad is None  # nothing through the advantage
     assert log_p.grad is not None
-    assert log_p.grad.tolist() == [-0.5, 0.5]
-    assert entropy.grad is not None
-    assert entropy.grad.tolist() == pytest.approx([-0.1, -0.1])
-
-
-def test_the_entropy_term_keeps_the_draws_spread() -> None:
-    """Ascent on the entropy alone leads to equal probabilities."""
-    scores = torch.tensor([2.0, 0, -1]).view(1, 1, 1, 3).requires_grad_()
-    sample = Sample(torch.Generator().manual_seed(0))
-    zero = torch.zeros(1)
-    for _ in range(200):
-        draw = sample.draw(scores, None)
-        loss = reinforce(zero, draw.log_p.flatten(), draw.entropy.flatten(), 0.0, entropy_weight=1.0)
-        (gradient,) = torch.autograd.grad(loss, scores)
-        scores = (scores - 0.5 * gradient).detach().requires_grad_()
-    torch.testing.assert_close(scores.softmax(-1).flatten(), torch.full((3,), 1 / 3), atol=0.02, rtol=0)
+    assert log_p.grad.tolist() == [-1.0, 1.0]

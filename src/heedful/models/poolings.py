@@ -1,0 +1,175 @@
+"""From the vectors of a sentence's words to one vector: by a mean, by attention, by the heaviest words, by one word.
+
+Knows no label and no loss. Shapes: B sentences, S tokens, W width of a token's vector, C width of what is made.
+"""
+
+import random
+from abc import ABC, abstractmethod
+from typing import Literal, NamedTuple, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.attention import (
+    GatherTop,
+    Mask,
+    Pooling,
+    SourceToToken,
+    attend,
+    elementwise,
+    overlap_penalty,
+    weighted_sum,
+)
+from heedful.layers.summary import masked_max
+from heedful.models.interface import Sampling
+
+
+class Sentences(NamedTuple):
+    """What a pooling may read."""
+
+    tokens: Int[Tensor, "B S"]
+    embedded: Float[Tensor, "B S D"]  # each word by itself
+    encoded: Float[Tensor, "B S W"]  # each word in its context
+    words: Bool[Tensor, "B S"]  # True where something is to be read, at least once in each sentence
+
+
+class Read(NamedTuple):
+    """One vector of each sentence, and what it was made with: H rows of weights over the tokens, if there are any."""
+
+    vector: Float[Tensor, "B C"]
+    weights: Float[Tensor, "B H 1 S"] | None = None
+    penalty: Float[Tensor, " B"] | None = None  # weighted already
+    drawn: Sampling | None = None
+
+
+class SentencePooling(nn.Module, ABC):
+    """One vector of `width` from each sentence, whatever its length."""
+
+    width: int
+
+    @abstractmethod
+    def forward(self, sentences: Sentences) -> Read:
+        """Padding, and whatever is no word, has no part in it."""
+
+
+@final
+class Mean(SentencePooling):
+    """The same weight for each word."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, sentences: Sentences) -> Read:
+        words = sentences.words
+        weights = (words / words.sum(dim=1, keepdim=True)).to(sentences.encoded.dtype)[:, None, None]  # [B 1 1 S]
+        return Read(weighted_sum(weights, sentences.encoded[:, None])[:, 0, 0], weights)
+
+
+@final
+class Max(SentencePooling):
+    """The largest value of each feature."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, sentences: Sentences) -> Read:
+        return Read(masked_max(sentences.encoded, sentences.words))
+
+
+@final
+class Last(SentencePooling):
+    """The vector of the last word; of a `recurrent` encoder, what each direction knew when it had read all words."""
+
+    def __init__(self, width: int, *, recurrent: bool) -> None:
+        super().__init__()
+        self.width = width
+        self.backward_from = width // 2 if recurrent else width
+
+    def forward(self, sentences: Sentences) -> Read:
+        places = torch.arange(sentences.words.shape[1], device=sentences.words.device)
+        last = torch.where(sentences.words, places, 0).amax(dim=1)
+        rows = torch.arange(len(last), device=last.device)
+        end, start = sentences.encoded[rows, last], sentences.encoded[:, 0]
+        return Read(torch.cat([end[:, : self.backward_from], start[:, self.backward_from :]], dim=1))
+
+
+@final
+class Structured(SentencePooling):
+    """A = softmax(W_2 tanh(W_1 H^T)) of r rows, M = A H, and the penalty |A A^T - I|^2. [Lin 2017, Eq. 5, 6, 8]"""
+
+    def __init__(self, width: int, d_attention: int, rows: int, overlap_weight: float) -> None:
+        super().__init__()
+        self.width = rows * width
+        self.overlap_weight = overlap_weight
+        self.pool = Pooling(width, d_attention, rows, bias=False)
+
+    def forward(self, sentences: Sentences) -> Read:
+        vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
+        penalty = self.overlap_weight * overlap_penalty(weights) if self.overlap_weight else None
+        return Read(vectors.flatten(1), weights[:, :, None], penalty)
+
+
+@final
+class Keywords(SentencePooling):
+    """The n words of the largest weights, largest first, each times its weight, joined; the hidden layer maps them.
+
+    The weights are a softmax over all words, so that each score has a gradient, chosen or not. Those not chosen count,
+    and are shown, as 0.
+    """
+
+    def __init__(self, width: int, d_attention: int, n_words: int) -> None:
+        super().__init__()
+        self.width = n_words * width
+        self.n_words = n_words
+        self.pool = Pooling(width, d_attention, aggregate=GatherTop(n_words))
+
+    def forward(self, sentences: Sentences) -> Read:
+        vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
+        chosen = weights.argsort(dim=-1, descending=True, stable=True)[..., : self.n_words]
+        kept = torch.zeros_like(weights).scatter(-1, chosen, weights.gather(-1, chosen))
+        return Read(vectors[:, 0], kept[:, :, None])
+
+
+@final
+class Places(SentencePooling):
+    """The first n words, or n `random` ones, in their order, joined: what choosing by weight has to beat.
+
+    Random places are a function of the words alone, so that a sentence always has the same ones.
+    """
+
+    def __init__(self, width: int, n_words: int, choice: Literal["first", "random"]) -> None:
+        super().__init__()
+        self.width = n_words * width
+        self.n_words, self.choice = n_words, choice
+        self.gather = GatherTop(n_words)
+
+    def forward(self, sentences: Sentences) -> Read:
+        chosen = torch.zeros_like(sentences.words)
+        rows = zip(sentences.tokens.tolist(), sentences.words.tolist(), strict=True)
+        for row, (tokens, words) in enumerate(rows):
+            places = [place for place, word in enumerate(words) if word]
+            if self.choice == "random" and len(places) > self.n_words:
+                places = random.Random(repr([tokens[place] for place in places])).sample(places, self.n_words)
+            chosen[row, places[: self.n_words]] = True
+        weights = chosen.to(sentences.encoded.dtype)[:, None, None]  # [B 1 1 S]
+        return Read(self.gather(weights, sentences.encoded[:, None])[:, 0, 0], weights)
+
+
+@final
+class SourceToTokenPooling(SentencePooling):
+    """s = sum_i P_i * x_i, a weight for each feature of each word. [Shen 2018, 3.2] Their mean is shown."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+        self.score = SourceToToken(width)
+
+    def forward(self, sentences: Sentences) -> Read:
+        x = sentences.encoded[:, None]
+        slots = {"score": self.score, "mask": Mask.key_padding(sentences.words), "aggregate": elementwise}
+        read = attend(x[:, :, :1], x, x, **slots)
+        assert read.weights is not None
+        return Read(read.context[:, 0, 0], read.weights.mean(dim=1, keepdim=True))
