@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, final
 
-from heedful.data import babi, cmudict, ewt, multi30k, sentences, sigmorphon
+from heedful.data import babi, cmudict, ewt, histnorm, multi30k, multibooked, sentences, sigmorphon, snips
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader, read_parallel
 from heedful.data.named import About, DataSet
@@ -63,6 +63,9 @@ PUBLISHED = (
     _Published(babi.NAMES, babi.Babi, babi.BASE_URL, "babi"),
     _Published(sentences.NAMES, sentences.Sentences, sentences.BASE_URL, "sentence-classification"),
     _Published(ewt.NAMES, ewt.Ewt, ewt.BASE_URL, "ud-english-ewt"),
+    *(_Published((name,), multibooked.MultiBooked, base_url, name) for name, base_url in multibooked.BASE_URLS.items()),
+    _Published(snips.NAMES, snips.Snips, snips.BASE_URL, "snips"),
+    *(_Published((name,), histnorm.Histnorm, base_url, "histnorm") for name, base_url in histnorm.BASE_URLS.items()),
 )
 
 

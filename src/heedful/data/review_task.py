@@ -21,8 +21,8 @@ NOUNS = _words(
     "sushi oyster decor garden location brunch lunch dinner breakfast buffet cocktail"
 )
 ADJECTIVES = _words(
-    "fresh cold warm hot sweet dark light quiet loud heavy fast slow rich dry old new small big bright soft hard simple "
-    "rough clean thick thin strong weak sharp smooth empty full cheap dear plain fancy busy calm wild cool"
+    "fresh cold warm hot sweet dark light quiet loud heavy fast slow rich dry old new small big bright soft hard "
+    "simple rough clean thick thin strong weak sharp smooth empty full cheap dear plain fancy busy calm wild cool"
 )
 OTHERS = _words("morning evening day street town friend trip week coat car road winter summer taxi night walk")
 DEGREES = _words("very so really too quite rather")
