@@ -86,6 +86,14 @@ class TestDryRun:
         again = heedful("train", str(tmp_path / "again.toml"), "--dry-run")
         assert again.out == outcome.out
 
+    def test_scheduled_sampling(self, settings: list[str], heedful: Callable) -> None:
+        sampling = ["training.max_updates=40", "training.scheduled_sampling={kind='linear', c=0.01}"]
+        outcome = heedful("train", *settings, *sampling, "--dry-run")
+        assert outcome.code == 0, outcome.err
+        last = outcome.out.splitlines()[-1]
+        assert last.startswith("# scheduled sampling: an input token stays gold with probability 0.990 at update 1, ")
+        assert last.endswith(", 0.600 at update 40")
+
     def test_leaves_a_run_alone(self, settings: list[str], tmp_path: Path, heedful: Callable) -> None:
         assert heedful("train", *settings).code == 0
         before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}

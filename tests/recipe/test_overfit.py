@@ -10,6 +10,7 @@ from heedful.models.transformer import Transformer
 from heedful.recipe.overfit import ZERO, overfit
 from heedful.recipe.recipe import Recipe, load_recipe
 from heedful.recipe.train import silent
+from heedful.training.config import Linear
 
 
 @pytest.fixture
@@ -48,3 +49,15 @@ def test_more_pairs_than_there_are(recipe: Recipe, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 1)
     with pytest.raises(CheckFailed, match="200 pairs"):
         overfit(recipe, 999, silent)
+
+
+def test_scheduled_sampling_is_left_out(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is noise, too: what is read would not be what is to be learned."""
+    monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 1)
+    training = recipe.training.model_copy(update={"scheduled_sampling": Linear(k=0.0, c=0.0)})
+    losses = []
+    for asked in (recipe, recipe.model_copy(update={"training": training})):
+        with pytest.raises(CheckFailed) as caught:
+            overfit(asked, 3, silent)
+        losses.append(caught.value.message)
+    assert losses[0] == losses[1]

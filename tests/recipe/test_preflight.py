@@ -13,6 +13,7 @@ from heedful.recipe.preflight import Preflight, preflight
 from heedful.recipe.prepare import Prepared, prepare
 from heedful.recipe.recipe import Recipe, load_recipe
 from heedful.recipe.train import new_model, plan_of, silent
+from heedful.training.config import Linear
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,16 @@ def test_what_is_found(ready: tuple[Recipe, Prepared, Path]) -> None:
     assert found.memory_bytes > 16 * found.parameters
     # Three kept, best, last, one being written, the bundle; two moments each of the last and the one being written.
     assert found.disk_bytes == 4 * found.parameters * (3 + 3 + 1 + 2 * 2)
+
+
+def test_scheduled_sampling_is_shown_beforehand(ready: tuple[Recipe, Prepared, Path]) -> None:
+    """Of the little recipe's 60 updates: the first, and each quarter of the way. [spec P42]"""
+    recipe, prepared, folder = ready
+    assert look(ready).p_gold == []
+    training = recipe.training.model_copy(update={"scheduled_sampling": Linear(c=0.01)})
+    sampling = recipe.model_copy(update={"training": training})
+    found = preflight(sampling, prepared, new_model(sampling, prepared), plan_of(sampling, prepared), folder / "run")
+    assert found.p_gold == [(step, pytest.approx(1 - step / 100)) for step in (1, 15, 30, 45, 60)]
 
 
 def test_too_little_room(ready: tuple[Recipe, Prepared, Path], monkeypatch: pytest.MonkeyPatch) -> None:

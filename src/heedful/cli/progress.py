@@ -3,7 +3,7 @@ standard error.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -54,6 +54,8 @@ class TrainingDisplay:
             padding, batches = facts["padding_share"], facts["batches_per_epoch"]
             shape = f"{facts['parameters']:,} parameters; {batches:,} batches an epoch, {padding:.1%} padding"
             self.console.print(shape)
+            if facts["p_gold"]:
+                self.console.print(gold_inputs(facts["p_gold"]), soft_wrap=True)
         elif event == "ended":
             self._close()
             self.console.print(
@@ -92,6 +94,12 @@ class TrainingDisplay:
         if self.live is not None:
             self.live.stop()
             self.live = None
+
+
+def gold_inputs(p_gold: Sequence[tuple[int, float]]) -> str:
+    """What scheduled sampling will do, in a line."""
+    curve = ", ".join(f"{p:.3f} at update {update:,}" for update, p in p_gold)
+    return f"scheduled sampling: an input token stays gold with probability {curve}"
 
 
 def _prepared(facts: Mapping[str, Any]) -> str:

@@ -92,7 +92,7 @@ def _train(recipe: "Recipe", folder: Path, resume: bool, as_json: bool) -> None:
 
 
 def _print_dry_run(recipe: "Recipe", folder: Path, as_json: bool) -> None:
-    from heedful.cli.progress import TrainingDisplay
+    from heedful.cli.progress import TrainingDisplay, gold_inputs
     from heedful.config import to_toml, to_tree
     from heedful.recipe.train import dry_run
 
@@ -110,6 +110,8 @@ def _print_dry_run(recipe: "Recipe", folder: Path, as_json: bool) -> None:
     for name, shape in found.shapes.items():
         typer.echo(f"# largest batch        {name} {shape}")
     typer.echo(f"# loss before training {found.loss:.3f} nats a token")
+    if found.p_gold:
+        typer.echo(f"# {gold_inputs(found.p_gold)}")
 
 
 def _print_overfit(recipe: "Recipe", pairs: int, as_json: bool) -> None:

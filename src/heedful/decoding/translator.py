@@ -112,7 +112,7 @@ class Translator:
             (self.tokenizers.source.encode(source), self.tokenizers.target.encode(target))
             for source, target in zip(sources, targets, strict=True)
         ]
-        self._check_lengths(pairs)
+        self.check_lengths(pairs)
         wider = [Segment(number, max(pair, key=len)) for number, pair in enumerate(pairs)]
         scored: list[Scored | None] = [None] * len(pairs)
         for numbers in batches(wider, self.search.max_tokens):
@@ -128,7 +128,7 @@ class Translator:
         self.model.eval()
         target_ids = self._best_ids(source) if target is None else self.tokenizers.target.encode(target)
         source_ids = self.tokenizers.source.encode(source)
-        self._check_lengths([(source_ids, target_ids)])
+        self.check_lengths([(source_ids, target_ids)])
         batch = collate([(source_ids, target_ids)], [0]).to(self._device)
         maps: list[Map] = []
         (log_p,) = self._log_p(batch, maps)
@@ -147,6 +147,15 @@ class Translator:
         hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1)
         return log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
+
+    def check_lengths(self, pairs: Sequence[tuple[list[int], list[int]]]) -> None:
+        """Raises HeedfulError for a pair of ids, counted from 1, that is too long for the model."""
+        longest = self.model.longest
+        for number, pair in enumerate(pairs, start=1):
+            tokens = 1 + max(map(len, pair))
+            if longest is not None and tokens > longest:
+                hint = "Shorten it, or train with a larger model.max_positions."
+                raise HeedfulError(f"Pair {number} has {tokens} tokens, but this model reads {longest}.", hint=hint)
 
     def _best_ids(self, source: str) -> list[int]:
         segments = segment_line(0, source, self.tokenizers.source, self._longest_source)[:1]
@@ -171,14 +180,6 @@ class Translator:
         """The most tokens of a segment: what the settings say, or what the model can read."""
         readable = self.model.longest
         return self.search.max_source if readable is None else min(self.search.max_source, readable - 1)
-
-    def _check_lengths(self, pairs: Sequence[tuple[list[int], list[int]]]) -> None:
-        longest = self.model.longest
-        for number, pair in enumerate(pairs, start=1):
-            tokens = 1 + max(map(len, pair))
-            if longest is not None and tokens > longest:
-                hint = "Shorten it, or train with a larger model.max_positions."
-                raise HeedfulError(f"Pair {number} has {tokens} tokens, but this model reads {longest}.", hint=hint)
 
     @property
     def _device(self) -> torch.device:

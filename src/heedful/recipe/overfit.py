@@ -67,6 +67,7 @@ def _without_noise(recipe: Recipe) -> Recipe:
             "accumulate": 1,
             "clip_norm": 1.0,
             "max_minutes": None,
+            "scheduled_sampling": None,
         }
     )
     return recipe.model_copy(update={"model": recipe.model.without_dropout, "training": training})

@@ -17,6 +17,7 @@ from heedful.recipe.prepare import Prepared
 from heedful.recipe.recipe import Recipe
 from heedful.training.ctc import check_feasible
 from heedful.training.loop import compute_loss
+from heedful.training.scheduled import preview
 
 FLOAT = 4  # bytes
 
@@ -32,15 +33,19 @@ class Preflight(NamedTuple):
     memory_bytes: int  # estimate of the peak: weights, gradients, two moments, and activations of the largest batch
     disk_bytes: int  # of all checkpoints that will be kept at once
     disk_free: int
+    p_gold: list[tuple[int, float]]  # of scheduled sampling, at a few updates; empty where there is none
 
 
 def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
-    """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, or
-    a shortlist before there is one; HeedfulError for a loss that is not finite.
+    """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, a
+    shortlist before there is one, or scheduled sampling without a decoder; HeedfulError for a loss that is not finite.
     """
     if recipe.search.shortlist:
         hint = "Train without it, then run `heedful shortlist RUN`."
         raise ConfigError("`search.shortlist` needs a shortlist, which is made of a finished run.", hint=hint)
+    if recipe.training.scheduled_sampling is not None and isinstance(model, Answerer):
+        message = f"`training.scheduled_sampling` is of models with a decoder, but {recipe.model.kind} answers at once."
+        raise ConfigError(message, hint="Leave it out: what such a model reads is gold in use, too.")
     parameters = count_parameters(model)
     kept = recipe.training.keep_last + 3  # best, last, the one being written
     disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle
@@ -70,7 +75,8 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
     kept = recipe.model.kept_numbers(batch.src.shape[1], batch.tgt_in.shape[1])
     memory = parameters * FLOAT * 4 + len(batch.src) * kept * FLOAT
     share = plan.padding_share(0)
-    return Preflight(parameters, plan.batches_per_epoch, share, shapes, nll, memory, disk_bytes, disk_free)
+    p_gold = preview(recipe.training)
+    return Preflight(parameters, plan.batches_per_epoch, share, shapes, nll, memory, disk_bytes, disk_free, p_gold)
 
 
 def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:

@@ -19,7 +19,9 @@ from heedful.models.weights import FILE, load_weights, read_tensors, weights_of,
 
 @dataclass(frozen=True)
 class Window:
-    """What was measured since the last log line: sums in nats over `count` tokens, and of norms over updates."""
+    """What was measured since the last log line: sums in nats over `count` tokens, of norms over updates, and of the
+    decoder's input tokens, how many scheduled sampling replaced, and how many became others.
+    """
 
     smoothed: float = 0.0
     nll: float = 0.0
@@ -27,6 +29,9 @@ class Window:
     norm: float = 0.0
     updates: int = 0
     seconds: float = 0.0
+    inputs: int = 0
+    replaced: int = 0
+    changed: int = 0
 
 
 @dataclass(frozen=True)

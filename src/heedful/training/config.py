@@ -1,13 +1,63 @@
 """Settings of training."""
 
+from abc import ABC
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, Tag, model_validator
 
 from heedful.config import Config
+from heedful.sections import by_kind
 
 Count = Annotated[int, Field(gt=0)]
 Positive = Annotated[float, Field(gt=0)]
+
+
+class ScheduledSampling(Config, ABC):
+    """How the decoder's gold inputs give way to the model's own predictions: `kind` is the curve of p_gold, the
+    probability that an input token stays the gold one, over updates i.
+    """
+
+    kind: str
+    prediction: Literal["argmax", "sampled"] = Field(
+        default="argmax", description="what replaces a gold token: the most probable one, or one drawn"
+    )
+
+
+class InverseSigmoid(ScheduledSampling):
+    """p_gold = k / (k + exp(i / k)): near 1 at first, a half at i = k ln k, then towards 0."""
+
+    kind: Literal["inverse_sigmoid"] = "inverse_sigmoid"  # pyright: ignore[reportIncompatibleVariableOverride]
+    k: Annotated[float, Field(ge=1)] = Field(description="p_gold is a half at update k ln k")
+
+
+class Exponential(ScheduledSampling):
+    """p_gold = k^i."""
+
+    kind: Literal["exponential"] = "exponential"  # pyright: ignore[reportIncompatibleVariableOverride]
+    k: Annotated[float, Field(gt=0, lt=1)] = Field(description="what each update multiplies p_gold by")
+
+
+class Linear(ScheduledSampling):
+    """p_gold = max(floor, k - c i). With c = 0 it stays k."""
+
+    kind: Literal["linear"] = "linear"  # pyright: ignore[reportIncompatibleVariableOverride]
+    k: Annotated[float, Field(ge=0, le=1)] = Field(default=1.0, description="p_gold before the first update")
+    c: Annotated[float, Field(ge=0)] = Field(description="what each update takes off p_gold")
+    floor: Annotated[float, Field(ge=0, le=1)] = Field(default=0.0, description="the least p_gold")
+
+    @model_validator(mode="after")
+    def _falls(self) -> "Linear":
+        if self.floor > self.k:
+            raise ValueError(f"`floor` ({self.floor:g}) exceeds `k` ({self.k:g}), from which p_gold falls")
+        return self
+
+
+AnyScheduledSampling = Annotated[
+    Annotated[InverseSigmoid, Tag("inverse_sigmoid")]
+    | Annotated[Exponential, Tag("exponential")]
+    | Annotated[Linear, Tag("linear")],
+    by_kind("inverse_sigmoid"),
+]
 
 
 class TrainingConfig(Config):
@@ -33,6 +83,9 @@ class TrainingConfig(Config):
         default=1.0, description="noam: the factor before Eq. 3 (the paper's is 1); else the peak learning rate"
     )
     warmup_steps: Count = Field(default=4000, description="updates until the peak")
+    scheduled_sampling: AnyScheduledSampling | None = Field(
+        default=None, description="train on the model's own predictions, too; left out: on gold inputs only"
+    )
     max_updates: Count = 100_000
     max_minutes: Positive | None = Field(
         default=None, description="stop after so many minutes of training, over all resumptions"

@@ -22,6 +22,7 @@ from heedful.training.checkpoint import CheckpointFolder, Progress, Window
 from heedful.training.config import TrainingConfig
 from heedful.training.objective import Loss, label_smoothed_cross_entropy
 from heedful.training.schedule import learning_rate
+from heedful.training.scheduled import Replaced, mix, shares
 
 LogEvent = Callable[[str, Mapping[str, object]], None]
 
@@ -112,13 +113,16 @@ class Trainer:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
         losses: list[Loss] = []
+        replaced: list[Replaced] = []
         indices: list[int] = []
         for part in range(self.config.accumulate):
             batch = batch_at((update - 1) * self.config.accumulate + part)
             torch.manual_seed(seed_of(self.seed, update, part))
-            loss = compute_loss(self.model, batch, self.config)
+            mixed = mix(self.model, batch, self.config, update)
+            loss = compute_loss(self.model, mixed.batch, self.config)
             loss.smoothed.backward()
             losses.append(loss)
+            replaced.append(mixed.replaced)
             indices += batch.indices
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         share = 1 / sum(loss.count for loss in losses)
@@ -127,7 +131,7 @@ class Trainer:
         total, norm = added_up(losses, self._clip(gradients))
         self._check(update, total, norm, indices)
         self.optimizer.step()
-        return Updated(total, norm, rate)
+        return Updated(total, norm, rate, replaced)
 
     def _clip(self, gradients: list[Tensor]) -> Tensor:
         norm = torch.nn.utils.get_total_norm(gradients)
@@ -172,6 +176,7 @@ class Trainer:
             "learning_rate": rate,
             "gradient_norm": window.norm / window.updates,
             "target_tokens_per_second": window.count / window.seconds,
+            **shares(self.config.scheduled_sampling, progress.update, window),
         }
         self.log("train", {"update": progress.update, "seconds": progress.seconds, **measured})
 
@@ -209,6 +214,7 @@ class Updated(NamedTuple):
     total: Sums
     gradient_norm: float  # before clipping
     learning_rate: float
+    replaced: list[Replaced]  # of each batch
 
 
 def _joined(window: Window, updated: Updated, seconds: float) -> Window:
@@ -220,6 +226,9 @@ def _joined(window: Window, updated: Updated, seconds: float) -> Window:
         window.norm + updated.gradient_norm,
         window.updates + 1,
         window.seconds + seconds,
+        window.inputs + sum(one.inputs for one in updated.replaced),
+        window.replaced + sum(one.replaced for one in updated.replaced),
+        window.changed + sum(one.changed for one in updated.replaced),
     )
 
 

@@ -1,0 +1,125 @@
+"""Scheduled sampling: the decoder reads some of its own predictions in training, so that it learns to go on from them.
+
+In two passes, for every Seq2Seq alike. The first predicts every token from its gold prefix; in the second, which is
+trained, some gold inputs are replaced by these predictions. So what replaces a token was not itself made from replaced
+ones, as it would be where a recurrent decoder samples step by step; in exchange all places are computed at once.
+
+Knows no corpus. What it draws comes from torch's generator, which the loop seeds by (seed, update, part).
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from heedful.data.batch import Batch
+from heedful.models.interface import Model, Seq2Seq
+from heedful.text.vocabulary import BOS, EOS, PAD
+from heedful.training.checkpoint import Window
+from heedful.training.config import (
+    AnyScheduledSampling,
+    Exponential,
+    InverseSigmoid,
+    Linear,
+    ScheduledSampling,
+    TrainingConfig,
+)
+from heedful.training.objective import CHUNK_ELEMENTS
+
+
+class Replaced(NamedTuple):
+    """Input tokens of the decoder, BOS apart: how many there were, how many a prediction replaced, and how many of
+    these then were another token than the gold one.
+    """
+
+    inputs: int = 0
+    replaced: int = 0
+    changed: int = 0
+
+
+class Mixed(NamedTuple):
+    """A batch whose `tgt_in` holds some predictions; `tgt_out` stays gold."""
+
+    batch: Batch
+    replaced: Replaced
+
+
+def p_gold(schedule: AnyScheduledSampling, step: int) -> float:
+    """The probability that an input token stays the gold one: linear max(floor, k - c i), exponential k^i, inverse
+    sigmoid k / (k + exp(i / k)), i = step. [Bengio 2015, 2.4]
+
+    tensor2tensor's setting is the other one, the probability of a prediction: 1 - p_gold.
+    """
+    match schedule:
+        case Linear():
+            return max(schedule.floor, schedule.k - schedule.c * step)
+        case Exponential():
+            return schedule.k**step
+        case InverseSigmoid():
+            return schedule.k / (schedule.k + math.exp(min(step / schedule.k, 700.0)))  # exp(710) is no float
+
+
+def preview(config: TrainingConfig) -> list[tuple[int, float]]:
+    """(update, p_gold) at the first update and at each quarter of the way to the last; empty without a schedule."""
+    schedule, last = config.scheduled_sampling, config.max_updates
+    if schedule is None:
+        return []
+    updates = sorted({1, *(max(1, last * quarter // 4) for quarter in range(1, 5))})
+    return [(update, p_gold(schedule, update)) for update in updates]
+
+
+def shares(schedule: AnyScheduledSampling | None, update: int, window: Window) -> dict[str, float]:
+    """What a log line says of scheduled sampling: p_gold now, and the shares of inputs replaced and changed."""
+    if schedule is None:
+        return {}
+    inputs = max(1, window.inputs)
+    return {
+        "p_gold": p_gold(schedule, update),
+        "inputs_replaced": window.replaced / inputs,
+        "inputs_changed": window.changed / inputs,
+    }
+
+
+def mix(model: Model, batch: Batch, config: TrainingConfig, update: int) -> Mixed:
+    """The batch that this update is trained on: each gold input is kept with probability p_gold(update), or else
+    replaced by what the model predicts at its place. [Bengio 2015, 2.4; Mihaylova 2019]
+
+    BOS is never replaced, and no prediction is PAD, BOS or EOS: a decoder reads none of them in use. The first pass has
+    no gradient and the mode of the second, dropout included: on small data a model without dropout soon predicts the
+    gold tokens of what it was trained on, and would have nothing to learn from.
+    """
+    schedule = config.scheduled_sampling
+    if schedule is None:
+        return Mixed(batch, Replaced())
+    assert isinstance(model, Seq2Seq), "the preflight refuses scheduled sampling of others"
+    may_change = batch.tgt_in != PAD
+    may_change[:, 0] = False
+    drawn = torch.rand(may_change.shape, device=may_change.device)
+    chosen = may_change & (drawn >= p_gold(schedule, update))
+    n_chosen, tgt_in = int(chosen.sum()), batch.tgt_in.clone()
+    if n_chosen:  # while all stay gold, the first pass is left out
+        tgt_in[chosen] = _predicted(model, batch, chosen, schedule, config)
+    changed = int((tgt_in != batch.tgt_in).sum())
+    return Mixed(batch._replace(tgt_in=tgt_in), Replaced(int(may_change.sum()), n_chosen, changed))
+
+
+@torch.no_grad()
+def _predicted(
+    model: Seq2Seq, batch: Batch, chosen: Bool[Tensor, "B T"], schedule: ScheduledSampling, config: TrainingConfig
+) -> Int[Tensor, " M"]:
+    """What the model says in place of the chosen inputs, row by row: input t is predicted by position t - 1."""
+    low = config.precision == "bfloat16"
+    with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
+        hidden = model(batch.src, batch.src_mask, batch.tgt_in)[:, :-1][chosen[:, 1:]]  # [M D]
+        size = max(1, CHUNK_ELEMENTS // len(model.output_weight()))
+        return torch.cat([_chosen_ids(model.logits(rows).float(), schedule) for rows in hidden.split(size)])
+
+
+def _chosen_ids(logits: Tensor, schedule: ScheduledSampling) -> Tensor:
+    """[M] of [M V]. A draw is the largest of the logits with Gumbel noise, -log of an exponential variable."""
+    logits[:, [PAD, BOS, EOS]] = -math.inf
+    if schedule.prediction == "sampled":
+        logits = logits - torch.empty_like(logits).exponential_().log()
+    return logits.argmax(dim=1)
