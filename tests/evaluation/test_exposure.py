@@ -14,6 +14,8 @@ from heedful.decoding.search import Request
 from heedful.decoding.searcher import Searcher
 from heedful.errors import HeedfulError
 from heedful.evaluation.exposure import AfterError, AtPosition, Exposure, compounded, exposure, measure_exposure
+from heedful.models.build import build_model
+from heedful.models.config import TaggerConfig
 from heedful.models.interface import Seq2Seq
 from heedful.text.vocabulary import BOS, EOS, PAD
 
@@ -173,6 +175,13 @@ class TestRefusals:
             exposure(tiny_model(), [([5], [5, 6, 7])], place)
         assert caught.value.hint == "Take a place from 1 to 3."
 
+    def test_a_model_that_answers_at_once(self) -> None:
+        made = translator()
+        made.model = build_model(TaggerConfig(encoder="gru", d_model=8, d_hidden=8), 9, 9)
+        with pytest.raises(HeedfulError, match="answers at once, so it never reads what it has written") as caught:
+            measure_exposure(made, ["a"], ["a"])
+        assert "heedful evaluate" in str(caught.value.hint)
+
     def test_a_pair_that_is_too_long(self) -> None:
         made = translator()
         made.model = tiny_model({"positions": "learned", "max_positions": 4})
@@ -195,17 +204,20 @@ class TestLaws:
     def test_padding_and_batches_change_nothing(self, model: Seq2Seq) -> None:
         assert exposure(model, PAIRS, 2, max_tokens=1) == exposure(model, PAIRS, 2)
 
-    def test_an_output_is_right_where_all_its_tokens_are_behind_gold_ones(self, model: Seq2Seq) -> None:
-        """Greedy outputs as targets: all right both ways. One token changed: neither whole output."""
+    def test_up_to_the_first_error_both_ways_say_the_same(self, model: Seq2Seq) -> None:
+        """Targets are the beginnings of greedy outputs: all is right, but the end of those that were cut."""
         sources = [source for source, _ in PAIRS]
         said = [found[0].ids for found in Searcher(model, SearchConfig(beam=1), str)(sources, [Request(40)] * 4, 1)]
-        ended = [(source, ids) for source, ids in zip(sources, said, strict=True) if 0 < len(ids) < 40]
-        found = exposure(model, ended)
-        assert ended
-        assert found.teacher_forced_tokens == found.free_running_tokens == found.free_running_outputs == 1.0
-        assert found.free_running_edits == 0.0
-        assert all(row.after_gold == 1.0 for row in found.after_error)
-        broken = [(source, [4 if ids[0] != 4 else 5, *ids[1:]]) for source, ids in ended]
+        pairs = [(source, ids[:3]) for source, ids in zip(sources, said, strict=True) if ids]
+        whole = sum(0 < len(ids) <= 3 for ids in said)
+        tokens = sum(len(target) + 1 for _, target in pairs)
+        found = exposure(model, pairs)
+        assert pairs
+        right = (tokens - len(pairs) + whole) / tokens
+        assert found.teacher_forced_tokens == found.free_running_tokens == right
+        assert found.free_running_outputs == whole / len(pairs)
+        assert [row.after_gold for row in found.after_error] == [row.free_running for row in found.by_position][1:]
+        broken = [(source, [4 if target[0] != 4 else 5, *target[1:]]) for source, target in pairs]
         assert exposure(model, broken).free_running_outputs == 0.0
 
 
@@ -214,5 +226,6 @@ def test_texts() -> None:
     made = translator()
     encode = made.tokenizers.source.encode
     texts = [("a b c", "c b"), ("d", "e f a")]
+    assert isinstance(made.model, Seq2Seq)
     by_ids = exposure(made.model, [(encode(source), encode(target)) for source, target in texts], 2)
     assert measure_exposure(made, [one for one, _ in texts], [other for _, other in texts], 2) == by_ids

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import little_settings
+from tests.recipe.little import TRAINING, WORDS, little_settings, write_pairs
 
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.build import count_parameters
@@ -51,6 +51,17 @@ def test_scheduled_sampling_is_shown_beforehand(ready: tuple[Recipe, Prepared, P
     sampling = recipe.model_copy(update={"training": training})
     found = preflight(sampling, prepared, new_model(sampling, prepared), plan_of(sampling, prepared), folder / "run")
     assert found.p_gold == [(step, pytest.approx(1 - step / 100)) for step in (1, 15, 30, 45, 60)]
+
+
+def test_scheduled_sampling_needs_a_decoder(tmp_path: Path) -> None:
+    tagger = ("model.kind=tagger", "model.encoder=gru", "model.d_model=8", "model.d_hidden=8", "tokenizer.joint=false")
+    settings = [*write_pairs(tmp_path / "files"), *TRAINING, *WORDS, *tagger, "training.scheduled_sampling={k=9.0}"]
+    recipe = load_recipe(None, settings).config
+    prepared = prepare(recipe, tmp_path / "data", silent)
+    message = "`training.scheduled_sampling` is of models with a decoder, but tagger answers at once"
+    with pytest.raises(ConfigError, match=message) as caught:
+        preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), tmp_path)
+    assert caught.value.hint == "Leave it out: such a model never reads what it has written."
 
 
 def test_too_little_room(ready: tuple[Recipe, Prepared, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
         raise ConfigError("`search.shortlist` needs a shortlist, which is made of a finished run.", hint=hint)
     if recipe.training.scheduled_sampling is not None and isinstance(model, Answerer):
         message = f"`training.scheduled_sampling` is of models with a decoder, but {recipe.model.kind} answers at once."
-        raise ConfigError(message, hint="Leave it out: what such a model reads is gold in use, too.")
+        raise ConfigError(message, hint="Leave it out: such a model never reads what it has written.")
     parameters = count_parameters(model)
     kept = recipe.training.keep_last + 3  # best, last, the one being written
     disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle
