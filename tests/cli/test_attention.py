@@ -29,6 +29,8 @@ class TestMembers:
         shown = heedful("attention", "show", "local-p").out
         assert "heedful.attention.LocalP, heedful.attention.PositionPredictor" in shown
         assert "Luong 2015, 3.2" in shown
+        assert "docs/attention/luong.md" in shown
+        assert "it is as good as the place that it predicts." in shown
         assert json.loads(heedful("attention", "show", "top-k", "--json").out)["symbols"] == ["attention.TopK"]
 
     def test_a_name_that_is_not_there(self, heedful: Callable) -> None:

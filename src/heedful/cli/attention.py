@@ -28,15 +28,19 @@ def list_members(as_json: AsJson = False) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A name of `heedful attention list`.")], as_json: AsJson = False
 ) -> None:
-    """Show one member: its slots, its equation and source, and where it is in the code."""
+    """Show one member: its slots, equation and source, where it is in the code, and what it is not good for."""
     from heedful.inspection.family import find_member
 
     member = find_member(name)
     if as_json:
         typer.echo(json.dumps(member._asdict(), ensure_ascii=False))
         return
-    facts = {**member._asdict(), "symbols": ", ".join(f"heedful.{symbol}" for symbol in member.symbols)}
-    typer.echo(align(list(facts.items())))
+    facts = member._asdict()
+    shown = {slot: facts[slot] for slot in ("name", "score", "mask", "normalise", "aggregate", "equation", "source")}
+    shown["in the code"] = ", ".join(f"heedful.{symbol}" for symbol in member.symbols)
+    shown["not good for"] = member.weak
+    shown["page"] = f"docs/attention/{member.page}.md"
+    typer.echo(align(list(shown.items())))
 
 
 @app.command()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
-from heedful.inspection.labels import Head, allowed, axes, head_name, matrix
+from heedful.inspection.labels import Axes, Head, allowed, axes, head_name, matrix
 from heedful.inspection.scale import DARK, LIGHT, STEPS, Colour, css, level
 from heedful.trace import Trace
 
@@ -25,12 +25,16 @@ def trace_svg(trace: Trace, map_name: str, head: Head = "mean") -> str:
     a screen reader: each row label's title names what the row reads most.
     """
     shown = trace.map(map_name)
-    weights, mask = matrix(shown, head), allowed(shown, head)
-    rows, columns = axes(trace, shown.kind)
+    title = f"{map_name}, {head_name(head)}: rows read columns"
+    return weights_svg(matrix(shown, head), allowed(shown, head), axes(trace, shown.kind), title)
+
+
+def weights_svg(weights: NDArray[np.float32], mask: NDArray[np.bool_], labels: Axes, title: str) -> str:
+    """Draw weights [T S] in [0, 1] with these labels."""
+    rows, columns = labels
     left = max(_width(label) for label in rows) + 8
     top = max(_width(label) for label in columns) + 8
     width, height = len(columns) * _CELL, len(rows) * _CELL
-    title = f"{map_name}, {head_name(head)}: rows read columns"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="heedful-map" role="img" aria-label="{escape(title)}" '
         f'viewBox="0 0 {left + width + 2} {top + height + 2}" width="{left + width + 2}" height="{top + height + 2}">',

@@ -1,0 +1,105 @@
+"""Fill the marked parts of these pages: facts from `heedful.inspection.family`, results from the table of experiments,
+pictures from draw.py. All else on a page is written by hand.
+
+python docs/attention/make.py
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import draw
+
+from heedful.inspection.family import FAMILY, Member
+
+HERE = Path(__file__).parent
+TABLE = HERE.parents[1] / "experiments" / "family" / "table.json"
+NOT_YET = "Not measured yet."
+
+
+def main() -> None:
+    """Write all pages, the index, and the pictures."""
+    measured = json.loads(TABLE.read_text("utf-8"))["rows"] if TABLE.exists() else []
+    for page in pages():
+        path = HERE / f"{page}.md"
+        path.write_text(filled(path.read_text("utf-8"), parts(page, measured)), "utf-8")
+        (HERE / "pictures" / f"{page}.svg").write_text(draw.PICTURES[page](), "utf-8")
+    index = HERE / "README.md"
+    index.write_text(filled(index.read_text("utf-8"), {"index": contents()}), "utf-8")
+
+
+def pages() -> list[str]:
+    """The names of all pages but the index, in the order of the family; those of no member come last."""
+    ordered = dict.fromkeys(member.page for member in FAMILY)
+    return [*ordered, *sorted(path.stem for path in HERE.glob("*.md") if path.stem not in {"README", *ordered})]
+
+
+def parts(page: str, measured: list[dict[str, Any]]) -> dict[str, str]:
+    """What stands between each pair of marks of a page."""
+    members = [member for member in FAMILY if member.page == page]
+    found = {"result": result([row for row in measured if row["page"] == page])}
+    return {**found, "facts": facts(members), "weak": weak(members)} if members else found
+
+
+def filled(text: str, new: dict[str, str]) -> str:
+    """The text with these parts between their marks; ValueError where a mark has no part, or a part no mark."""
+    marks = re.findall(r"<!-- (\w+) -->\n", text)
+    if sorted(name for name in marks if name != "end") != sorted(new):
+        raise ValueError(f"The marks are {marks}, the parts {sorted(new)}.")
+    for name, part in new.items():
+        start, end = re.escape(f"<!-- {name} -->\n"), re.escape("<!-- end -->")
+        text = re.sub(
+            f"({start}).*?({end})", lambda found, part=part: f"{found[1]}{part}\n{found[2]}", text, flags=re.S
+        )
+    return text
+
+
+def facts(members: list[Member]) -> str:
+    """The slots of each member, then its equation, its source and its place in the code."""
+    rows = [("member", "score", "mask", "normalise", "aggregate")]
+    rows += [(f"`{m.name}`", m.score, m.mask, m.normalise, m.aggregate) for m in members]
+    lines = [_row(rows[0]), _row(["---"] * 5), *map(_row, rows[1:]), ""]
+    for m in members:
+        code = ", ".join(f"`heedful.{symbol}`" for symbol in m.symbols)
+        lines.append(f"- **{m.name}**: `{m.equation}` [{m.source}]. In the code: {code}.")
+    return "\n".join(lines)
+
+
+def weak(members: list[Member]) -> str:
+    """What each is not good for."""
+    if len(members) == 1:
+        return members[0].weak
+    return "\n".join(f"- **{m.name}**: {m.weak}" for m in members)
+
+
+def result(rows: list[dict[str, Any]]) -> str:
+    """A table of what was measured."""
+    if not rows:
+        return NOT_YET
+    header = ("system", "task", "metric", "result", "baseline", "its result", "better by more than chance")
+    cells = [
+        (r["system"], r["task"], r["metric"], r["result"], r["baseline"], r["baseline_result"], r["verdict"])
+        for r in rows
+    ]
+    return "\n".join([_row(header), _row(["---"] * len(header)), *map(_row, cells)])
+
+
+def contents() -> str:
+    """A row for each page, with its members."""
+    lines = [_row(("page", "members", "source")), _row(["---"] * 3)]
+    for page in pages():
+        title = (HERE / f"{page}.md").read_text("utf-8").splitlines()[0].removeprefix("# ")
+        members = [member for member in FAMILY if member.page == page]
+        names = ", ".join(f"`{member.name}`" for member in members)
+        sources = "; ".join(dict.fromkeys(member.source for member in members))
+        lines.append(_row((f"[{title}]({page}.md)", names, sources)))
+    return "\n".join(lines)
+
+
+def _row(cells: Any) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    main()
