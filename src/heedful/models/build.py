@@ -4,8 +4,14 @@ from heedful.models.classifier import Classifier
 from heedful.models.classifier_config import ClassifierConfig
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
 from heedful.models.convs2s import ConvS2S
+from heedful.models.coupled import Coupled
+from heedful.models.coupled_config import CoupledConfig
 from heedful.models.ctc import CTC
 from heedful.models.ctc_config import CTCConfig
+from heedful.models.esim import ESIM
+from heedful.models.esim_config import InferenceConfig
+from heedful.models.hierarchical import Hierarchical
+from heedful.models.hierarchical_config import HierarchicalConfig
 from heedful.models.interface import Model
 from heedful.models.rnn import RNN
 from heedful.models.tagger import Tagger
@@ -27,6 +33,12 @@ def build_model(config: ModelConfig, source_size: int, target_size: int) -> Mode
             return CTC(config, source_size, target_size)
         case ClassifierConfig():
             return Classifier(config, source_size, target_size)
+        case HierarchicalConfig():
+            return Hierarchical(config, source_size, target_size)
+        case InferenceConfig():
+            return ESIM(config, source_size, target_size)
+        case CoupledConfig():
+            return Coupled(config, source_size, target_size)
         case _:
             raise TypeError(f"`config` must be that of a known kind, but is of {config.kind!r}.")
 

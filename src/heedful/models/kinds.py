@@ -7,7 +7,10 @@ from pydantic import Field, Tag
 from heedful.config import Config, Layer, Tree, resolve
 from heedful.models.classifier_config import ClassifierConfig
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
+from heedful.models.coupled_config import CoupledConfig
 from heedful.models.ctc_config import CTCConfig
+from heedful.models.esim_config import InferenceConfig
+from heedful.models.hierarchical_config import HierarchicalConfig
 from heedful.sections import by_kind
 
 AnyModelConfig = Annotated[
@@ -16,7 +19,10 @@ AnyModelConfig = Annotated[
     | Annotated[ConvS2SConfig, Tag("convs2s")]
     | Annotated[TaggerConfig, Tag("tagger")]
     | Annotated[CTCConfig, Tag("ctc")]
-    | Annotated[ClassifierConfig, Tag("classifier")],
+    | Annotated[ClassifierConfig, Tag("classifier")]
+    | Annotated[HierarchicalConfig, Tag("hierarchical")]
+    | Annotated[InferenceConfig, Tag("inference")]
+    | Annotated[CoupledConfig, Tag("coupled")],
     by_kind("transformer"),
 ]
 

@@ -1,0 +1,37 @@
+"""Settings of inference by soft alignment. Knows no torch."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from heedful.models.config import Count, ModelConfig, Probability
+
+
+class InferenceConfig(ModelConfig):
+    """One label for a premise and a hypothesis. [Chen 2017]
+
+    Without `align_both_ways` neither side sees the other before both are vectors: what the alignment is measured
+    against.
+    """
+
+    kind: Literal["inference"] = "inference"  # pyright: ignore[reportIncompatibleVariableOverride]
+    align_both_ways: bool = Field(default=True, description="each word also sees what it is aligned to")
+    d_model: Count = Field(default=100, description="width of the embeddings")
+    d_hidden: Count = Field(default=100, description="width of the states of both layers, half for each direction")
+    tie: Literal["none"] = Field(default="none", description="there is nothing to share")
+    dropout: Probability = Field(default=0.1, description="on embeddings, before the second layer and the output")
+
+    @model_validator(mode="after")
+    def _directions_fit(self) -> "InferenceConfig":
+        if self.d_hidden % 2:
+            raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
+        return self
+
+    @property
+    def summary(self) -> str:
+        """The kind, and whether there is an alignment."""
+        return f"{self.kind}, {'aligned both ways' if self.align_both_ways else 'without alignment'}"
+
+    def kept_numbers(self, source: int, target: int) -> int:
+        """About 30 vectors of states a word, those of embeddings, and the tables of the alignment."""
+        return source * (30 * self.d_hidden + 3 * self.d_model + 3 * source)

@@ -1,0 +1,42 @@
+"""Settings of hierarchical attention over words and sentences. Knows no torch."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from heedful.models.config import Count, ModelConfig, Probability
+
+
+class HierarchicalConfig(ModelConfig):
+    """One label for a document of sentences. [Yang 2016]
+
+    `reading` has no default. "hierarchical" reads words, then sentences; "flat-attention" and "flat-mean" are what it
+    is measured against: one recurrent network over all words, of which one attention or the mean makes the vector.
+    """
+
+    kind: Literal["hierarchical"] = "hierarchical"  # pyright: ignore[reportIncompatibleVariableOverride]
+    reading: Literal["hierarchical", "flat-attention", "flat-mean"] = Field(
+        description="hierarchical | flat-attention | flat-mean"
+    )
+    d_model: Count = Field(default=64, description="width of the embeddings")
+    d_hidden: Count = Field(default=100, description="width of the states of words and of sentences, half a direction")
+    d_attention: Count = Field(default=100, description="width in which words and sentences are compared to the query")
+    tie: Literal["none"] = Field(default="none", description="there is nothing to share")
+    dropout: Probability = Field(
+        default=0.1, description="on embeddings, and on the vectors of sentences and documents"
+    )
+
+    @model_validator(mode="after")
+    def _directions_fit(self) -> "HierarchicalConfig":
+        if self.d_hidden % 2:
+            raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
+        return self
+
+    @property
+    def summary(self) -> str:
+        """The kind, and how it reads."""
+        return f"{self.kind}, reading {self.reading}"
+
+    def kept_numbers(self, source: int, target: int) -> int:
+        """About 8 vectors of states a word, and those of embeddings and attention."""
+        return source * (8 * self.d_hidden + 3 * self.d_model + 3 * self.d_attention)
