@@ -26,19 +26,22 @@ class TestDocuments:
             found = [moods[word] for word in sentences[decisive] if word in moods]
             assert found == [pair.target] * 2
             assert all(len(topics & set(words)) == 1 for words in sentences)
-        assert lengths == set(range(8, 21))
+        assert lengths == set(range(5, 11))
 
-    def test_words_counted_say_nothing(self) -> None:
-        """Each document has as many positive words as negative ones."""
+    def test_words_counted_say_little(self) -> None:
+        """The more frequent sentiment, and any where both are alike, is the label in 60 to 68 of 100 documents."""
         moods = self._moods()
-        for index in MANY:
-            count = Counter(moods[word] for word in self.TASK.pair(index, SEED).source.split() if word in moods)
-            assert count["pos"] == count["neg"] > 0
+        right = 0.0
+        for index in range(2000):
+            pair = self.TASK.pair(index, SEED)
+            count = Counter(moods[word] for word in pair.source.split() if word in moods)
+            right += 0.5 if count["pos"] == count["neg"] else max(("pos", "neg"), key=count.__getitem__) == pair.target
+        assert 1200 < right < 1360
 
     def test_neither_label_nor_place_is_favoured(self) -> None:
         labels = Counter(self.TASK.pair(index, SEED).target for index in range(2000))
         assert all(abs(count - 1000) < 100 for count in labels.values())  # 4.5 standard deviations
-        assert {self.TASK.decisive(index, SEED) for index in range(2000)} == set(range(1, 20))
+        assert {self.TASK.decisive(index, SEED) for index in range(2000)} == set(range(1, 10))
 
     def _topics(self) -> set[str]:
         return set(self.TASK._topics)
@@ -65,7 +68,7 @@ class TestInference:
             for word in forms
         }
         hypernyms = {word: kind for kind, word in enumerate(self.TASK._hypernyms)}
-        assert len(adjectives) + len(nouns) + len(hypernyms) == 190
+        assert len(adjectives) + len(nouns) + len(hypernyms) == 74
 
         def relation(premise: str, hypothesis: str) -> str:
             if hypothesis in adjectives:
@@ -95,7 +98,7 @@ class TestInference:
             places = [place for place, _ in self.TASK.alignment(index, SEED)]
             assert all(noun == adjective + 1 for adjective, noun in zip(places[::2], places[1::2], strict=True))
             moved += places != sorted(places)
-        assert moved > len(MANY) / 2
+        assert moved > len(MANY) / 3
 
     def test_neither_side_tells_the_label(self) -> None:
         """A word votes with its share of each label in other pairs: no better than chance, on either side."""

@@ -18,6 +18,7 @@ _SMALL: dict[str, object] = {"d_model": 6, "d_hidden": 8, "dropout": 0.0}
 
 COMPOSED: dict[str, ModelConfig] = {
     "hierarchical": HierarchicalConfig.model_validate({**_SMALL, "reading": "hierarchical", "d_attention": 5}),
+    "first asks": HierarchicalConfig.model_validate({**_SMALL, "reading": "hierarchical", "query": "first"}),
     "flat-attention": HierarchicalConfig.model_validate({**_SMALL, "reading": "flat-attention", "d_attention": 5}),
     "flat-mean": HierarchicalConfig.model_validate({**_SMALL, "reading": "flat-mean"}),
     "aligned": InferenceConfig.model_validate(_SMALL),

@@ -90,6 +90,7 @@ def recorded(name: str, source: list[int]) -> list[Map]:
 
 SHAPES: dict[str, list[tuple[str, tuple[int, int, int]]]] = {
     "hierarchical": [("reader.0.read", (1, 1, 7)), ("reader.1.read", (1, 1, 7))],
+    "first asks": [("reader.0.read", (1, 1, 7)), ("reader.1.read", (1, 1, 7))],
     "flat-attention": [("reader.0.read", (1, 1, 7))],
     "flat-mean": [],
     "aligned": [("encoder.0.self", (1, 7, 7))],

@@ -5,8 +5,8 @@ import torch
 from tests.models.composed import batch, composed
 from torch import Tensor
 
-from heedful.attention import Map, Pooling
-from heedful.models.hierarchical import BySentence, Hierarchical
+from heedful.attention import Map, Mask, Pooling
+from heedful.models.hierarchical import BySentence, FirstAsks, Hierarchical
 from heedful.models.hierarchical_config import HierarchicalConfig
 from heedful.text.vocabulary import EOS
 
@@ -42,6 +42,27 @@ def test_equals_the_equations_sentence_by_sentence() -> None:
     sentences = reading.sentences.layers[0](torch.stack(vectors)[None])[0][0]
     expected = model.output(pooled(reading.sentence_attention, sentences))
     torch.testing.assert_close(logits(DOCUMENT)[0, 0], expected)
+
+
+def test_the_first_sentence_may_ask() -> None:
+    """The query is a map of its state, and no parameter of its own: another first sentence, other weights."""
+    model = composed("first asks")
+    assert isinstance(model, Hierarchical)
+    assert isinstance(model.reading, BySentence)
+    asking = model.reading.sentence_attention
+    assert isinstance(asking, FirstAsks)
+    h = torch.randn(1, 4, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    real = torch.tensor([[True, True, True, False]])
+    u = torch.tanh(h[0, :3] @ asking.inner.weight.T + asking.inner.bias)
+    weights = (u @ (asking.query.weight @ h[0, 0] + asking.query.bias)).softmax(0)
+    found = asking(h, Mask.key_padding(real))
+    torch.testing.assert_close(found.weights[0, 0], torch.cat([weights, torch.zeros(1).double()]))
+    torch.testing.assert_close(found.vectors[0, 0], weights @ h[0, :3])
+
+
+def test_a_query_is_of_sentences() -> None:
+    with pytest.raises(ValueError, match='`query` = "first" is of `reading` = "hierarchical", but that is "flat-mean"'):
+        HierarchicalConfig(reading="flat-mean", query="first")
 
 
 def test_weights_sum_to_one_in_each_sentence_and_over_sentences() -> None:

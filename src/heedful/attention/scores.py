@@ -142,10 +142,11 @@ class CoupledTensor(nn.Module):
 
     def features(self, query: Float[Tensor, "B 2 1 E"], key: Float[Tensor, "B 2 S E"]) -> Float[Tensor, "B 2 S twoK"]:
         """r, from which the labels of the keys are predicted too."""
-        pairs = [
-            self.squash(key @ (forms @ u.mT[:, :, None]).squeeze(-1).mT)  # [B 2 S K]
-            for forms, u in ((self.own, query), (self.other, query.flip(1)))
-        ]
+        pairs: list[Tensor] = []
+        for forms, u in ((self.own, query), (self.other, query.flip(1))):
+            sought = u[:, :, 0].transpose(0, 1) @ forms.flatten(1, 2).mT  # [2 B KE]
+            sought = sought.unflatten(-1, (forms.shape[1], forms.shape[2])).transpose(0, 1)  # [B 2 K E]
+            pairs.append(self.squash(key @ sought.mT))  # [B 2 S K]
         joined = torch.cat(pairs, dim=-1)
         return torch.stack([gru(joined[:, head])[0] for head, gru in enumerate(self.read)], dim=1)
 

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask, Pooling
+from heedful.attention import Map, Mask, Pooled, Pooling, attend, dot
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.summary import masked_mean
@@ -35,6 +35,25 @@ class Reading(nn.Module, ABC):
 
 
 @final
+class FirstAsks(nn.Module):
+    """softmax_i((W_q h_1 + b_q) . tanh(W h_i + b)): the first sentence asks, in place of a learned constant.
+
+    No part of the paper: for documents whose first sentence says what they are about.
+    """
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, hidden)
+        self.query = nn.Linear(width, hidden)
+
+    def forward(self, h: Float[Tensor, "B N H"], mask: Mask) -> Pooled:
+        query = self.query(h[:, None, :1])  # [B 1 1 A]
+        vectors, weights = attend(query, torch.tanh(self.inner(h))[:, None], h[:, None], score=dot, mask=mask)
+        assert weights is not None
+        return Pooled(vectors[:, 0], weights[:, 0])
+
+
+@final
 class BySentence(Reading):
     """h_it of a GRU over the words of sentence i, s_i = sum_t alpha_it h_it; h_i of a GRU over the s_i, v = sum_i
     alpha_i h_i; both alpha from a learned constant query. [Yang 2016, 2.2]
@@ -48,7 +67,8 @@ class BySentence(Reading):
         self.word_attention = Pooling(config.d_hidden, config.d_attention)
         self.dropout = Dropout(config.dropout)
         self.sentences = RecurrentEncoder(config.d_hidden, config.d_hidden)
-        self.sentence_attention = Pooling(config.d_hidden, config.d_attention)
+        pooling = {"constant": Pooling, "first": FirstAsks}[config.query]
+        self.sentence_attention = pooling(config.d_hidden, config.d_attention)
 
     def forward(
         self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts, maps: list[Map] | None

@@ -18,6 +18,10 @@ class HierarchicalConfig(ModelConfig):
     reading: Literal["hierarchical", "flat-attention", "flat-mean"] = Field(
         description="hierarchical | flat-attention | flat-mean"
     )
+    query: Literal["constant", "first"] = Field(
+        default="constant",
+        description="what weighs sentences: constant, the paper's learned one; first: the document's first sentence",
+    )
     d_model: Count = Field(default=64, description="width of the embeddings")
     d_hidden: Count = Field(default=100, description="width of the states of words and of sentences, half a direction")
     d_attention: Count = Field(default=100, description="width in which words and sentences are compared to the query")
@@ -27,15 +31,17 @@ class HierarchicalConfig(ModelConfig):
     )
 
     @model_validator(mode="after")
-    def _directions_fit(self) -> "HierarchicalConfig":
+    def _parts_fit(self) -> "HierarchicalConfig":
         if self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
+        if self.query == "first" and self.reading != "hierarchical":
+            raise ValueError(f'`query` = "first" is of `reading` = "hierarchical", but that is "{self.reading}"')
         return self
 
     @property
     def summary(self) -> str:
         """The kind, and how it reads."""
-        return f"{self.kind}, reading {self.reading}"
+        return f"{self.kind}, reading {self.reading}, query {self.query}"
 
     def kept_numbers(self, source: int, target: int) -> int:
         """About 8 vectors of states a word, and those of embeddings and attention."""
