@@ -92,6 +92,14 @@ class TestRefused:
         assert 'again cannot express this model: a WordTokenizer; norm = "pre".' in outcome.err
         assert not (tmp_path / "out").exists()
 
+    def test_attention_that_is_native(self, dev: str, tmp_path: Path, heedful: Callable) -> None:
+        changes = ("tokenizer.source.kind=words", "model.attention_top_k=3", "model.attention_window=4")
+        folder = untrained_bundle(tmp_path / "model", PAIRS, *changes)
+        outcome = heedful("export", str(folder), str(tmp_path / "out"), "--to", "again", "--dev", dev)
+        assert outcome.code == 2
+        assert "again cannot express this model: attention_top_k = 3; attention_window = 4; " in outcome.err
+        assert "hint: No target has attention_top_k: heedful itself does." in outcome.err
+
     def test_a_place_that_is_taken(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
         (tmp_path / "out").mkdir()
         outcome = heedful("export", str(bundle), str(tmp_path / "out"), "--to", "again", "--dev", dev)

@@ -100,3 +100,13 @@ def test_cost_is_linear_in_length() -> None:
 def test_a_mask_of_pairs_is_refused() -> None:
     with pytest.raises(ValueError, match=r"`mask` must hide keys, \[B, 1, 1, 30\], but is \[1, 1, 30, 30\]\."):
         banded_attention(*inputs(30), 2, mask=Mask.causal(30, 30, offset=0))
+
+
+@pytest.mark.parametrize("length", [40, 200])
+def test_dropout_is_of_the_weights(length: int) -> None:
+    """Of values that are all 1, each query reads the sum of its weights: 1 on average, and no longer always."""
+    query, key, value = inputs(length)
+    torch.manual_seed(0)
+    sums = restricted_attention(query, key, torch.ones_like(value), 3, dropout=0.3).context.detach()
+    assert 0.9 < float(sums.mean()) < 1.1
+    assert float(sums.std()) > 0.1

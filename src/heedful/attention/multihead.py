@@ -3,6 +3,7 @@
 Knows no residual, no norm and no cache: a decoding step appends to a `KeyValue` and calls the same `forward`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, final
 
 import torch
@@ -73,13 +74,21 @@ class MultiHeadAttention(nn.Module):
         return KeyValue(self._split(self.project_key(memory)), self._split(self.project_value(memory)))
 
     def forward(
-        self, query: Float[Tensor, "B T D"], key_value: KeyValue, mask: Mask | None = None, *, weights: bool = False
+        self,
+        query: Float[Tensor, "B T D"],
+        key_value: KeyValue,
+        mask: Mask | None = None,
+        *,
+        weights: bool = False,
+        kernel: Callable[..., Attended] = quickest_attention,
     ) -> "MultiHeadOutput":
-        """Read the memory for each query. With `weights`, the explicit path is taken and they are returned."""
+        """Read the memory for each query, by `kernel`. With `weights`, the explicit path is taken and they are
+        returned.
+        """
         heads = self._split(self.project_query(query))  # [B H T E]
         dropout = self.dropout if self.training else 0.0
         slots = {"score": self.score, "mask": mask, "normalise": self.normalise, "dropout": dropout}
-        read = (attend if weights else quickest_attention)(heads, key_value.key, key_value.value, **slots)
+        read = (attend if weights else kernel)(heads, key_value.key, key_value.value, **slots)
         return MultiHeadOutput(self.project_out(self._merge(read)), read.weights)
 
     def _split(self, projected: Float[Tensor, "B L HE"]) -> Float[Tensor, "B H L E"]:

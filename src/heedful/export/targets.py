@@ -68,6 +68,7 @@ TARGETS: dict[str, str] = {  # the name of a target and its module
     "onnx": "heedful.export.onnx",
 }
 GREEDY = frozenset({"huggingface"})  # their own beam search ends and ranks by other rules: greedy search is compared
+NATIVE = ("attention_top_k", "attention_window")  # of a model; no target has them
 SHORTLISTED = frozenset({"ctranslate2"})  # can use a lexical shortlist
 
 
@@ -121,8 +122,10 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
     if not isinstance(config, TransformerConfig):
         hint = "Exports are of transformers; heedful itself uses every kind."
         raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)
-    if refused := module.refusals(config, bundle.tokenizers):
-        raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint="Choose another target.")
+    own = [f"{key} = {value}" for key in NATIVE if (value := getattr(config, key)) is not None]
+    if refused := [*own, *module.refusals(config, bundle.tokenizers)]:
+        hint = f"No target has {own[0].split()[0]}: heedful itself does." if own else "Choose another target."
+        raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint=hint)
     search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
     for key in module.SEARCH_LACKS:
         if getattr(search, key):

@@ -22,6 +22,7 @@ def restricted_attention(
     mask: Mask | None = None,
     score: Score = scaled_dot,
     normalise: Normaliser = softmax,
+    dropout: float = 0.0,
 ) -> Attended:
     """Attention with |s - t| <= radius, r = 2 radius in the paper, by the quicker way of two. [Vaswani 2017, 4]
 
@@ -29,10 +30,11 @@ def restricted_attention(
     """
     length = query.shape[2]
     if blocks_win(length, radius):
-        return banded_attention(query, key, value, radius, mask=mask, score=score, normalise=normalise)
+        slots = {"mask": mask, "score": score, "normalise": normalise, "dropout": dropout}
+        return banded_attention(query, key, value, radius, **slots)
     window = Mask.around(torch.arange(length, device=query.device), radius, length)
-    visible = window if mask is None else window & mask
-    return quickest_attention(query, key, value, score=score, mask=visible, normalise=normalise)._replace(weights=None)
+    slots = {"mask": window if mask is None else window & mask, "score": score, "normalise": normalise}
+    return quickest_attention(query, key, value, dropout=dropout, **slots)._replace(weights=None)
 
 
 def blocks_win(length: int, radius: int) -> bool:
@@ -49,6 +51,7 @@ def banded_attention(
     mask: Mask | None = None,
     score: Score = scaled_dot,
     normalise: Normaliser = softmax,
+    dropout: float = 0.0,
 ) -> Attended:
     """O(r n d) instead of O(n^2 d): each block of `radius` queries, with its own keys and `radius` more on either side.
 
@@ -71,7 +74,7 @@ def banded_attention(
     visible = windows(real.expand(len(query), 1, 1, length).mT).mT & near  # [B*N 1 block W]
     blocks = nn.functional.pad(query, (0, 0, 0, n_blocks * block - length)).unflatten(2, (n_blocks, block))
     blocks = blocks.transpose(1, 2).flatten(0, 1)  # [B*N H block E]
-    slots = {"score": score, "mask": Mask(visible), "normalise": normalise}
+    slots = {"score": score, "mask": Mask(visible), "normalise": normalise, "dropout": dropout}
     context = quickest_attention(blocks, windows(key), windows(value), **slots).context
     context = context.unflatten(0, (-1, n_blocks)).transpose(1, 2).flatten(2, 3)
     return Attended(context[:, :, :length], None)

@@ -73,6 +73,12 @@ class TransformerConfig(ModelConfig):
     dropout: Probability = Field(default=0.1, description="on each sublayer's output, and on embedding + position")
     attention_dropout: Probability = Field(default=0.0, description="on attention weights; the paper has none")
     ffn_dropout: Probability = Field(default=0.0, description="inside the feed-forward sublayer; the paper has none")
+    attention_top_k: Count | None = Field(
+        default=None, description="each query of each head reads its k best keys only; left out: all (softmax)"
+    )
+    attention_window: Count | None = Field(
+        default=None, description="r, of the encoder: token i reads token j where |i - j| <= r / 2; left out: all"
+    )
 
     @model_validator(mode="after")
     def _heads_fit(self) -> "TransformerConfig":
@@ -89,6 +95,11 @@ class TransformerConfig(ModelConfig):
     def head_value_width(self) -> int:
         """The width of one head's values."""
         return self.d_v or self.d_model // self.n_heads
+
+    @property
+    def encoder_radius(self) -> int | None:
+        """How far the encoder's self-attention reaches to either side; None for any distance."""
+        return None if self.attention_window is None else self.attention_window // 2
 
     @property
     def summary(self) -> str:

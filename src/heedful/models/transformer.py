@@ -5,13 +5,15 @@ B * K rows.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar, cast, final
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import KeyValue, Map, Mask, MultiHeadAttention
+from heedful.attention import KeyValue, Map, Mask, MultiHeadAttention, TopK, softmax
+from heedful.layers.banded import restricted_attention
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
 from heedful.layers.feedforward import FeedForward
@@ -99,11 +101,14 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.self_attention = _attention(config)
+        self.radius = config.encoder_radius
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, config.ffn_dropout)
         self.self_sublayer, self.feed_sublayer = _sublayer(config), _sublayer(config)
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask, recorder: "Recorder") -> Float[Tensor, "B S D"]:
         def attend_to_self(h: Tensor) -> Tensor:
+            if self.radius is not None:
+                return recorder.read_near(self.self_attention, h, self.radius, mask)
             return recorder.read(self.self_attention, h, self.self_attention.project(h), mask, "self")
 
         x = self.self_sublayer(x, attend_to_self)
@@ -199,6 +204,14 @@ class Recorder(NamedTuple):
         record(self.maps, f"{self.layer}.{what}", weights, mask)
         return output
 
+    def read_near(self, attention: MultiHeadAttention, x: Tensor, radius: int, mask: Mask) -> Tensor:
+        """Self-attention among neighbours; where somebody asked for maps, by the whole table, with the same result."""
+        memory = attention.project(x)
+        if self.maps is None:
+            return attention(x, memory, mask, kernel=partial(restricted_attention, radius=radius)).output
+        window = Mask.around(torch.arange(x.shape[1], device=x.device), radius, x.shape[1])
+        return self.read(attention, x, memory, window & mask, "self")
+
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
     return MultiHeadAttention(
@@ -208,6 +221,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         d_v=config.head_value_width,
         bias=config.attention_bias,
         dropout=config.attention_dropout,
+        normalise=softmax if config.attention_top_k is None else TopK(config.attention_top_k),
     )
 
 
