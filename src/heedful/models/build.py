@@ -13,6 +13,9 @@ from heedful.models.esim_config import InferenceConfig
 from heedful.models.hierarchical import Hierarchical
 from heedful.models.hierarchical_config import HierarchicalConfig
 from heedful.models.interface import Model
+from heedful.models.memory_network import MemoryNetwork
+from heedful.models.reader import Reader
+from heedful.models.reading_config import MemoryConfig, ReaderConfig
 from heedful.models.rnn import RNN
 from heedful.models.tagger import Tagger
 from heedful.models.transformer import Transformer
@@ -39,6 +42,10 @@ def build_model(config: ModelConfig, source_size: int, target_size: int) -> Mode
             return ESIM(config, source_size, target_size)
         case CoupledConfig():
             return Coupled(config, source_size, target_size)
+        case ReaderConfig():
+            return Reader(config, source_size, target_size)
+        case MemoryConfig():
+            return MemoryNetwork(config, source_size, target_size)
         case _:
             raise TypeError(f"`config` must be that of a known kind, but is of {config.kind!r}.")
 

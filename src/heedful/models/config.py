@@ -28,6 +28,11 @@ class ModelConfig(Config, ABC):
         """The kind and its main choices, in a few words."""
 
     @property
+    def one_vocabulary(self) -> bool:
+        """Whether it answers with words of its source, so that both sides must be words of one vocabulary."""
+        return False
+
+    @property
     def without_dropout(self) -> "ModelConfig":
         """The same model, without any noise in training."""
         return self.model_copy(update={name: 0.0 for name in type(self).model_fields if name.endswith("dropout")})

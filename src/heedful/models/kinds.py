@@ -11,6 +11,7 @@ from heedful.models.coupled_config import CoupledConfig
 from heedful.models.ctc_config import CTCConfig
 from heedful.models.esim_config import InferenceConfig
 from heedful.models.hierarchical_config import HierarchicalConfig
+from heedful.models.reading_config import MemoryConfig, ReaderConfig
 from heedful.sections import by_kind
 
 AnyModelConfig = Annotated[
@@ -22,7 +23,9 @@ AnyModelConfig = Annotated[
     | Annotated[ClassifierConfig, Tag("classifier")]
     | Annotated[HierarchicalConfig, Tag("hierarchical")]
     | Annotated[InferenceConfig, Tag("inference")]
-    | Annotated[CoupledConfig, Tag("coupled")],
+    | Annotated[CoupledConfig, Tag("coupled")]
+    | Annotated[ReaderConfig, Tag("reader")]
+    | Annotated[MemoryConfig, Tag("memory")],
     by_kind("transformer"),
 ]
 

@@ -17,6 +17,7 @@ from heedful.data.store import PairStore, Possible, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.models.config import TransformerConfig
 from heedful.models.ctc_config import CTCConfig
+from heedful.recipe.absent import absent_answers
 from heedful.recipe.recipe import Recipe
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
@@ -56,6 +57,9 @@ def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
         write_text(folder / DONE, made_from)
     prepared = Prepared(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
     report("prepared", _facts(prepared))
+    if recipe.model.one_vocabulary:
+        for split, store in (("train", prepared.train), ("dev", prepared.dev)):
+            _report_absent(split, store, report)
     return prepared
 
 
@@ -111,6 +115,17 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     if store.dropped.get("impossible"):
         hint += " CTC cannot learn the impossible ones: model.upsample gives their targets more places."
     return {"text": text, "hint": hint}
+
+
+def _report_absent(split: str, store: PairStore, report: Report) -> None:
+    """Say which answers a model that answers with words of the source cannot give."""
+    absent = absent_answers(store)
+    if absent.first is not None:
+        text = (
+            f"{split}:{absent.first}: the first of {absent.count:,} answers, among {len(store):,}, that no story holds."
+        )
+        hint = 'They teach nothing and are never given; `kind = "memory"` answers with any word.'
+        report("data warning", {"text": text, "hint": hint})
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

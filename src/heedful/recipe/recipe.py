@@ -49,6 +49,22 @@ class Recipe(Config):
             )
         return self
 
+    @model_validator(mode="after")
+    def _answers_with_words_of_the_source(self) -> "Recipe":
+        if not self.model.one_vocabulary:
+            return self
+        if not self.tokenizer.joint or self.tokenizer.source.kind != "words":
+            raise ValueError(
+                f'`model.kind` = "{self.model.kind}" answers with a word of the source, so both sides need one '
+                'vocabulary of words: set tokenizer.joint = true and tokenizer.source.kind = "words"'
+            )
+        if self.training.label_smoothing:
+            raise ValueError(
+                "`training.label_smoothing` gives probability to every word, but a word that the source lacks can have "
+                f'none with model.kind = "{self.model.kind}": set it to 0'
+            )
+        return self
+
 
 def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
     """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths stay relative
