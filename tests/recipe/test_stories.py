@@ -56,7 +56,13 @@ def test_trains_answers_and_is_inspected(kind: str, tmp_path: Path, heedful: Cal
     assert scored.code == 0
     assert "accuracy" in scored.out
     outcome = heedful("inspect", str(run), STORY)
-    if kind != "no hops":
+    if kind == "no hops":
+        assert "This model has no attention to show." in outcome.err
+    else:
         assert (outcome.code, outcome.err) == (0, "")
+        assert all(word in outcome.out for word in STORY.split() if word != "|||")
+        page = tmp_path / "page.html"
+        assert heedful("inspect", str(run), STORY, "--kind", "reader", "--html", str(page)).code == 0
+        assert '"reader.0.read"' in page.read_text("utf-8")
     with pytest.raises(ConfigError, match=f'cannot express this model: kind = "{recipe.model.kind}"'):
         check_expressible(load_bundle(run / "model"), "onnx", "float32")
