@@ -6,7 +6,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.attention import Additive, Cosine, General, Location, Mask, Score, attend, dot, scaled_dot
+from heedful.attention import (
+    Additive,
+    Cosine,
+    General,
+    Location,
+    Mask,
+    MultiHeadAttention,
+    Score,
+    attend,
+    dot,
+    scaled_dot,
+)
 
 
 def pair(seed: int = 0, width: int = 4) -> tuple[Tensor, Tensor]:
@@ -48,6 +59,30 @@ class TestEveryScore:
         assert whole.shape == (2, 2, 3, 5)
         keys = slice(0, 2) if isinstance(score, Location) else slice(3, 4)  # a place is known by its distance from 0
         torch.testing.assert_close(whole[:, :, 1:2, keys], score(query[:, :, 1:2], key[:, :, keys]))
+
+    def test_each_sentence_and_head_is_scored_alone(self, build: Callable[[], Score]) -> None:
+        torch.manual_seed(0)
+        score, (query, key) = build(), pair()
+        whole = score(query, key)
+        torch.testing.assert_close(whole[1:], score(query[1:], key[1:]))
+        torch.testing.assert_close(whole[:, 1:], score(query[:, 1:], key[:, 1:]))
+
+    def test_padding_changes_nothing(self, build: Callable[[], Score]) -> None:
+        torch.manual_seed(0)
+        score, (query, key) = build(), pair()
+        padded = torch.cat([key, torch.full((2, 2, 2, 4), 1e3, dtype=torch.float64)], dim=2)
+        real = Mask.key_padding(torch.arange(7).expand(2, -1) < 5)
+        alone = attend(query, key, key, score=score).context
+        torch.testing.assert_close(attend(query, padded, padded, score=score, mask=real).context, alone)
+
+    def test_works_in_heads(self, build: Callable[[], Score]) -> None:
+        torch.manual_seed(0)
+        attention = MultiHeadAttention(8, 2, score=build()).double()
+        x = torch.randn(2, 5, 8, dtype=torch.float64)
+        read = attention(x, attention.project(x), weights=True)
+        assert read.output.shape == x.shape
+        assert read.weights is not None
+        torch.testing.assert_close(read.weights.sum(-1), torch.ones(2, 2, 5, dtype=torch.float64))
 
 
 def test_additive_by_hand() -> None:

@@ -1,25 +1,44 @@
-"""CONTRIBUTING.md's example works as it stands: a score in one function, used in every slot, tested by hand."""
+"""CONTRIBUTING.md's example works as it stands: a score in one function, held to every law, tested by hand."""
 
 import re
 import textwrap
 
+import pytest
 import torch
 from jaxtyping import Float
+from tests.attention import test_scores
 from tests.house.source import ROOT
 from torch import Tensor
 
 from heedful.attention import MultiHeadAttention, attend
 
+LAWS = [name for name in vars(test_scores.TestEveryScore) if name.startswith("test_")]
 
-def test_a_new_score_works_everywhere() -> None:
+
+@pytest.fixture
+def scope() -> dict:
+    """What the page's blocks define, run in their order."""
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    score, test = (textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-    scope = {"torch": torch, "Float": Float, "Tensor": Tensor}
-    exec(score, scope)
-    exec(test, scope)
+    score, entry, test = (textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    found = {"torch": torch, "Float": Float, "Tensor": Tensor, "SCORES": {}}
+    for block in (score, entry, test):
+        exec(block, found)
+    return found
+
+
+def test_a_new_score_works_everywhere(scope: dict) -> None:
     scope["test_euclidean_by_hand"]()
     query = torch.randn(2, 3, 4, 5)
     assert attend(query, query, query, score=scope["euclidean"]).context.shape == query.shape
     attention = MultiHeadAttention(8, 2, score=scope["euclidean"])
     x = torch.randn(2, 4, 8)
     assert attention(x, attention.project(x)).output.shape == x.shape
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_it_is_held_to_the_laws(scope: dict, law: str) -> None:
+    getattr(test_scores.TestEveryScore(), law)(scope["SCORES"]["euclidean"])
+
+
+def test_there_are_laws() -> None:
+    assert len(LAWS) == 5
