@@ -13,7 +13,6 @@ from heedful.attention import (
     Cosine,
     CoupledTensor,
     GatherTop,
-    Hops,
     KeyValue,
     LocalP,
     Mask,
@@ -23,15 +22,14 @@ from heedful.attention import (
     ScatterSum,
     Sparsemax,
     TopK,
-    align_both_ways,
     attend,
-    attention_over_attention,
     dot,
     elementwise,
     scaled_dot,
     softmax,
 )
 from heedful.inspection.lookup import AGES, KEYS, PEOPLE, QUESTIONS
+from heedful.layers.memory import Hops, align_both_ways, attention_over_attention
 from heedful.layers.position import sinusoids
 
 

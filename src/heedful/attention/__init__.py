@@ -4,7 +4,6 @@ from heedful.attention.aggregate import Aggregate, GatherTop, ScatterSum, elemen
 from heedful.attention.core import Attended, Drawn, attend, attend_drawn, fused_attention, scaled_dot_product_attention
 from heedful.attention.local import LocalP, PositionPredictor
 from heedful.attention.masks import Mask
-from heedful.attention.memory import Alignment, Hops, HopsRead, align_both_ways, attention_over_attention
 from heedful.attention.multihead import KeyValue, MultiHeadAttention
 from heedful.attention.normalise import Argmax, Normaliser, Sample, Softmax, Sparsemax, StraightThrough, TopK, softmax
 from heedful.attention.pooling import Pooled, Pooling, overlap_penalty
@@ -23,10 +22,10 @@ from heedful.attention.scores import (
 from heedful.trace import Map, Trace
 
 __all__ = [
-    "Additive", "Aggregate", "Alignment", "Argmax", "Attended", "Cosine", "CoupledTensor", "Drawn",
-    "FeatureWise", "GatherTop", "General", "Hops", "HopsRead", "KeyValue", "LocalP", "Location", "Map", "Mask",
+    "Additive", "Aggregate", "Argmax", "Attended", "Cosine", "CoupledTensor", "Drawn",
+    "FeatureWise", "GatherTop", "General", "KeyValue", "LocalP", "Location", "Map", "Mask",
     "MultiHeadAttention", "Normaliser", "Pooled", "Pooling", "PositionPredictor", "Sample", "ScatterSum",
-    "Score", "Softmax", "SourceToToken", "Sparsemax", "StraightThrough", "TopK", "Trace", "align_both_ways",
-    "attend", "attend_drawn", "attention_over_attention", "dot", "elementwise", "fused_attention",
+    "Score", "Softmax", "SourceToToken", "Sparsemax", "StraightThrough", "TopK", "Trace",
+    "attend", "attend_drawn", "dot", "elementwise", "fused_attention",
     "overlap_penalty", "scaled_dot", "scaled_dot_product_attention", "softmax", "weighted_sum",
 ]  # fmt: skip

@@ -117,27 +117,30 @@ MEMBERS: tuple[Facts, ...] = (
     (
         "structured", "structured", "r constant queries", "padding", SOFTMAX, SUM,
         "A = softmax(W_2 tanh(W_1 H^T)), M = A H, |A A^T - I|^2", "Lin 2017, Eq. 6-8",
-        ("attention.Pooling", "attention.overlap_penalty"),
+        ("attention.Pooling", "attention.overlap_penalty", "models.poolings.Structured"),
         "Short sentences: there are not enough different places for r rows, and the penalty cannot reach 0.",
     ),
     (
         "hierarchical", "hierarchical", "constant query, twice", "padding", SOFTMAX, SUM,
-        "softmax(u . tanh(W h + b)) h, over words, then over sentences", "Yang 2016, Eq. 5-10", ("attention.Pooling",),
+        "softmax(u . tanh(W h + b)) h, over words, then over sentences", "Yang 2016, Eq. 5-10",
+        ("attention.Pooling", "models.hierarchical.Hierarchical"),
         "Facts spread over sentences: words of different sentences meet only as sums.",
     ),
     (
         "attention-over-attention", "attention-over-attention", "dot", "padding", "softmax along each axis",
         "scatter-sum by word", "s = alpha^T mean_t beta(t); P(w) = sum of s where w stands", "Cui 2017, Eq. 5-10",
-        ("attention.attention_over_attention", "attention.ScatterSum"), "Answers that do not stand in the document.",
+        ("layers.memory.attention_over_attention", "attention.ScatterSum", "models.reader.Reader"),
+        "Answers that do not stand in the document.",
     ),
     (
         "memory", "memory", "dot", "empty slots", SOFTMAX, SUM, "u + sum_i softmax(u . m_i) c_i, hop after hop",
-        "Sukhbaatar 2015; Miller 2016", ("attention.Hops",),
+        "Sukhbaatar 2015; Miller 2016", ("layers.memory.Hops", "models.memory_network.MemoryNetwork"),
         "Order within a fact: a slot is a bag of words, but for what position encoding keeps.",
     ),
     (
         "coupled", "coupled", "GRU over bilinear forms, two heads", "padding", SOFTMAX, SUM,
-        "softmax(v . GRU([tanh(h G u) : tanh(h D u')])) h", "Wang 2017", ("attention.CoupledTensor",),
+        "softmax(v . GRU([tanh(h G u) : tanh(h D u')])) h", "Wang 2017",
+        ("attention.CoupledTensor", "models.coupled.Coupled"),
         "Speed: a recurrent network reads the features of each head in turn, and K forms cost K d^2 numbers each.",
     ),
     (
@@ -146,24 +149,26 @@ MEMBERS: tuple[Facts, ...] = (
         "Shen 2018, 3",
         (
             "attention.FeatureWise", "attention.SourceToToken", "attention.elementwise", "attention.Mask.past",
-            "attention.Mask.future",
+            "attention.Mask.future", "models.directional.DirectionalEncoder",
         ),
         "Long sequences: it holds n^2 d weights.",
     ),
     (
         "both-ways", "both-ways", "dot", "padding", "softmax along each axis", SUM,
-        "a~_i = sum_j softmax_j(a_i . b_j) b_j, b~_j likewise", "Chen 2017, Eq. 11-13", ("attention.align_both_ways",),
+        "a~_i = sum_j softmax_j(a_i . b_j) b_j, b~_j likewise", "Chen 2017, Eq. 11-13",
+        ("layers.memory.align_both_ways", "models.esim.ESIM"),
         "Comparing one text with many: nothing can be computed before the pair is known.",
     ),
     (
         "keywords", "keywords", "constant query", "padding", SOFTMAX, "the N heaviest, sorted, joined",
-        "[w_1 x_1; ..; w_N x_N], w sorted", "the keyword model", ("attention.Pooling", "attention.GatherTop"),
+        "[w_1 x_1; ..; w_N x_N], w sorted", "the keyword model",
+        ("attention.Pooling", "attention.GatherTop", "models.poolings.Keywords"),
         "Texts with more than N telling words, and word order: the heaviest come first, wherever they stood.",
     ),
     (
         "hard", "hard", "any", "any", "one key drawn", SUM,
         "s ~ softmax; grad log p(y|s) + (log p(y|s) - b) grad log p(s)", "Xu 2015, 4.1",
-        ("attention.Sample", "attention.attend_drawn", "training.reinforce.reinforce"),
+        ("attention.Sample", "attention.attend_drawn", "models.reinforce.reinforce", "models.asking.HardReading"),
         "Quick training: the gradient is unbiased and noisy, also with a baseline.",
     ),
     (

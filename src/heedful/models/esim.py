@@ -12,10 +12,11 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask, align_both_ways
+from heedful.attention import Map, Mask
 from heedful.errors import HeedfulError
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
+from heedful.layers.memory import align_both_ways
 from heedful.layers.summary import masked_max, masked_mean
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.esim_config import InferenceConfig

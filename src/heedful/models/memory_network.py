@@ -12,9 +12,10 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Hops, KeyValue, Map, Mask
+from heedful.attention import KeyValue, Map, Mask
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
+from heedful.layers.memory import Hops
 from heedful.layers.summary import masked_mean
 from heedful.models.interface import Answer, Answerer
 from heedful.models.parts import parts_of

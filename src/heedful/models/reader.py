@@ -12,9 +12,10 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask, ScatterSum, attention_over_attention, dot, softmax
+from heedful.attention import Map, Mask, ScatterSum, dot, softmax
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
+from heedful.layers.memory import attention_over_attention
 from heedful.layers.recurrent import recur
 from heedful.models.interface import Answer, Answerer
 from heedful.models.parts import parts_of

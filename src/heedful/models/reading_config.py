@@ -45,7 +45,7 @@ class ReaderConfig(ModelConfig):
 class MemoryConfig(ModelConfig):
     """The sentences of a story as memories, read in hops; the answer is any word. [Sukhbaatar 2015; Miller 2016]
 
-    `n_hops` = 0 is the baseline: the mean of all memories. `update` is that of `heedful.attention.Hops`.
+    `n_hops` = 0 is the baseline: the mean of all memories. `update` is that of `heedful.layers.memory.Hops`.
     """
 
     kind: Literal["memory"] = "memory"  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -5,14 +5,8 @@ import torch
 from tests.attention.tables import REAL, B, S
 from torch import Tensor
 
-from heedful.attention import (
-    Hops,
-    KeyValue,
-    Mask,
-    ScatterSum,
-    align_both_ways,
-    attention_over_attention,
-)
+from heedful.attention import KeyValue, Mask, ScatterSum
+from heedful.layers.memory import Hops, align_both_ways, attention_over_attention
 
 E = 4
 MASK = Mask.key_padding(REAL)
