@@ -23,7 +23,9 @@ def test_every_folder_of_experiments_has_its_result() -> None:
 class TestResult:
     def test_says_how_it_was_made(self, path: Path) -> None:
         result = json.loads(path.read_text("utf-8"))
-        assert f"experiments/repeat.py {path.parent.name}" in result["command"]
+        own = ROOT / "experiments" / f"{path.parent.name}.py"  # an experiment may have a runner of its own
+        runner = f"experiments/{own.name}" if own.is_file() else f"experiments/repeat.py {path.parent.name}"
+        assert runner in result["command"]
         assert result["runs"]
         for run in result["runs"]:
             assert run.keys() >= RUN_KEYS
@@ -38,6 +40,8 @@ class TestResult:
             assert load_recipe(ROOT / run["recipe"], run["overrides"]).config.seed == run["seed"]
 
     def test_table_holds_the_same_scores(self, path: Path) -> None:
+        if path.with_name("table.json").is_file():
+            pytest.skip("a table of means; tests/house/test_family.py counts it again")
         table = path.with_name("table.md").read_text("utf-8")
         for run in json.loads(path.read_text("utf-8"))["runs"]:
             (row,) = [line for line in table.splitlines() if re.match(rf"\|\s*{re.escape(run['run'])}\s*\|", line)]
