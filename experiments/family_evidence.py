@@ -3,11 +3,18 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from heedful.data.tasks import task_pairs
+from heedful.data.babi import Babi
+from heedful.data.catalogue import TASK_SEED, load_split, named
+from heedful.data.reading_tasks import Cued, Documents, Inference, Keywords
+from heedful.data.tasks import get_task, task_indices, task_pairs
 from heedful.decoding.translator import Translator
+from heedful.evaluation.evidence_documents import aligned_words, decisive_sentence_hits, overlap_of_heads
+from heedful.evaluation.evidence_pooling import glimpses, overlap_of_rows, planted_words
+from heedful.evaluation.evidence_reading import keys_read, supporting_fact_hits
 from heedful.evaluation.metrics import is_right, metrics_for
 from heedful.evaluation.score import measure
 from heedful.recipe.load import load
+from heedful.recipe.recipe import stored_recipe
 from heedful.records.outputs import Output
 from heedful.records.run import Run
 
@@ -64,8 +71,79 @@ def reversal_alignment(folder: Path) -> dict[str, float]:
     return {"alignment accuracy": right / total}
 
 
+def decisive_sentences(folder: Path) -> dict[str, float]:
+    """How often the most read sentence is the one that decides."""
+    task = get_task("documents")
+    assert isinstance(task, Documents)
+    truth = [(task.pair(i, TASK_SEED).source, task.decisive(i, TASK_SEED)) for i in _test_indices("documents")]
+    return decisive_sentence_hits(load(folder), truth)
+
+
+def alignment_of_words(folder: Path) -> dict[str, float]:
+    """How often a word reads that word most which it is linked to."""
+    task = get_task("inference")
+    assert isinstance(task, Inference)
+    truth = [(task.pair(i, TASK_SEED).source, task.alignment(i, TASK_SEED)) for i in _test_indices("inference")]
+    return {f"alignment {name}": value for name, value in aligned_words(load(folder), truth).items()}
+
+
+def keywords_found(folder: Path) -> dict[str, float]:
+    """How well the words that are read are the keywords."""
+    task = get_task("keywords")
+    assert isinstance(task, Keywords)
+    truth = [(task.pair(i, TASK_SEED).source, task.places(i, TASK_SEED)) for i in _test_indices("keywords")]
+    return planted_words(load(folder), truth)
+
+
+def right_glimpses(folder: Path) -> dict[str, float]:
+    """How often the word that is read most is the one asked for."""
+    task = get_task("cued")
+    assert isinstance(task, Cued)
+    truth = [(task.pair(i, TASK_SEED).source, task.place(i, TASK_SEED)) for i in _test_indices("cued")]
+    return glimpses(load(folder), truth)
+
+
+def facts_found(folder: Path) -> dict[str, float]:
+    """How often a hop reads a sentence that supports the answer."""
+    stories = named(stored_recipe(folder).data)
+    assert isinstance(stories, Babi)
+    pairs = [pair.source for pair in stories.read("test")][:ITEMS]
+    return supporting_fact_hits(load(folder), list(zip(pairs, stories.supporting_facts("test"), strict=False)))
+
+
+def rows_overlap(folder: Path) -> dict[str, float]:
+    """How alike the rows of attention read."""
+    return overlap_of_rows(load(folder), _sources(folder))
+
+
+def heads_overlap(folder: Path) -> dict[str, float]:
+    """How alike the two coupled heads read."""
+    return overlap_of_heads(load(folder), _sources(folder))
+
+
+def keys_of_heads(folder: Path) -> dict[str, float]:
+    """How many keys each row of each head reads."""
+    return {f"keys read, {name}": value for name, value in keys_read(load(folder), _sources(folder)[:20]).items()}
+
+
+def _test_indices(task: str) -> list[int]:
+    return list(task_indices(task, TASK_SEED, "test", ITEMS))
+
+
+def _sources(folder: Path) -> list[str]:
+    return [pair.source for pair in load_split(stored_recipe(folder).data, "test")][:ITEMS]
+
+
 EVIDENCE: dict[str, Callable[[Path], dict[str, float]]] = {
     "exact by length": exact_by_length,
     "BLEU by length": bleu_by_length,
     "reversal alignment": reversal_alignment,
+    "decisive sentence": decisive_sentences,
+    "alignment of words": alignment_of_words,
+    "planted words": keywords_found,
+    "glimpses": right_glimpses,
+    "supporting facts": facts_found,
+    "overlap of rows": rows_overlap,
+    "overlap of heads": heads_overlap,
+    "keys read": keys_of_heads,
 }

@@ -30,6 +30,8 @@ def test_names_are_described() -> None:
         "rnn-bahdanau",
         "rnn-luong",
         "convs2s-small",
+        "tagger",
+        "ctc",
         "torch-default",
     ]
     assert all(len(description) > 20 for description in names().values())

@@ -195,6 +195,44 @@ _CONVS2S_SMALL = {
     "model.dropout": 0.1,
 }
 
+_LABELS_TRAINING = {
+    "tokenizer.joint": False,
+    "tokenizer.source.kind": "words",
+    "training.label_smoothing": 0.0,
+    "training.max_tokens": 2048,
+    "training.schedule": "linear",
+    "training.learning_rate": 0.004,
+    "training.warmup_steps": 50,
+    "training.max_updates": 1000,
+    "training.clip_norm": 1.0,
+    "training.validate_every": 200,
+}
+
+_TAGGER = {
+    **_LABELS_TRAINING,
+    "model.kind": "tagger",
+    "model.encoder": "gru",
+    "model.d_model": 96,
+    "model.d_hidden": 128,
+    "model.n_layers": 1,
+    "model.bidirectional": True,
+    "model.dropout": 0.3,
+    "training.select": "accuracy",
+    "evaluation.metrics": ("accuracy",),
+}
+
+_CTC = {
+    **_LABELS_TRAINING,
+    "model.kind": "ctc",
+    "model.cell": "gru",
+    "model.d_model": 128,
+    "model.d_hidden": 128,
+    "model.n_layers": 2,
+    "model.dropout": 0.2,
+    "training.select": "per",
+    "evaluation.metrics": ("per", "exact"),
+}
+
 _TORCH_DEFAULT = {
     "model.kind": "transformer",
     "model.d_model": 512,
@@ -226,6 +264,8 @@ PRESETS = MappingProxyType(
         "rnn-bahdanau": Preset("GRU, additive attention by the state before the step [Bahdanau 2015]", _RNN_BAHDANAU),
         "rnn-luong": Preset("LSTM, general attention by the state after it, input feeding [Luong 2015]", _RNN_LUONG),
         "convs2s-small": Preset("gated convolutions, attention in each decoder layer [Gehring 2017]", _CONVS2S_SMALL),
+        "tagger": Preset("a label a word, such as parts of speech: GRU in both directions", _TAGGER),
+        "ctc": Preset("symbols in the order of the source, without an alignment: GRU and CTC [Graves 2006]", _CTC),
         "torch-default": Preset("the layers of torch.nn.Transformer with its default arguments", _TORCH_DEFAULT),
     }
 )
