@@ -53,15 +53,16 @@ def test_scheduled_sampling_is_shown_beforehand(ready: tuple[Recipe, Prepared, P
     assert found.p_gold == [(step, pytest.approx(1 - step / 100)) for step in (1, 15, 30, 45, 60)]
 
 
-def test_scheduled_sampling_needs_a_decoder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("key", "value"), [("scheduled_sampling", "{k=9.0}"), ("positions", "one")])
+def test_settings_of_a_decoder_need_one(tmp_path: Path, key: str, value: str) -> None:
     tagger = ("model.kind=tagger", "model.encoder=gru", "model.d_model=8", "model.d_hidden=8", "tokenizer.joint=false")
-    settings = [*write_pairs(tmp_path / "files"), *TRAINING, *WORDS, *tagger, "training.scheduled_sampling={k=9.0}"]
+    settings = [*write_pairs(tmp_path / "files"), *TRAINING, *WORDS, *tagger, f"training.{key}={value}"]
     recipe = load_recipe(None, settings).config
     prepared = prepare(recipe, tmp_path / "data", silent)
-    message = "`training.scheduled_sampling` is of models with a decoder, but tagger answers at once"
+    message = f"`training.{key}` is of models with a decoder, but tagger answers at once"
     with pytest.raises(ConfigError, match=message) as caught:
         preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), tmp_path)
-    assert caught.value.hint == "Leave it out: such a model never reads what it has written."
+    assert caught.value.hint == "Leave it out."
 
 
 def test_too_little_room(ready: tuple[Recipe, Prepared, Path], monkeypatch: pytest.MonkeyPatch) -> None:

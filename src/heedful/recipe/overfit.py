@@ -68,6 +68,7 @@ def _without_noise(recipe: Recipe) -> Recipe:
             "clip_norm": 1.0,
             "max_minutes": None,
             "scheduled_sampling": None,
+            "positions": "all",
         }
     )
     return recipe.model_copy(update={"model": recipe.model.without_dropout, "training": training})

@@ -38,14 +38,13 @@ class Preflight(NamedTuple):
 
 def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
     """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, a
-    shortlist before there is one, or scheduled sampling without a decoder; HeedfulError for a loss that is not finite.
+    shortlist before there is one, or settings of a decoder without one; HeedfulError for a loss that is not finite.
     """
     if recipe.search.shortlist:
         hint = "Train without it, then run `heedful shortlist RUN`."
         raise ConfigError("`search.shortlist` needs a shortlist, which is made of a finished run.", hint=hint)
-    if recipe.training.scheduled_sampling is not None and isinstance(model, Answerer):
-        message = f"`training.scheduled_sampling` is of models with a decoder, but {recipe.model.kind} answers at once."
-        raise ConfigError(message, hint="Leave it out: such a model never reads what it has written.")
+    if isinstance(model, Answerer):
+        _check_no_decoder(recipe)
     parameters = count_parameters(model)
     kept = recipe.training.keep_last + 3  # best, last, the one being written
     disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle
@@ -85,6 +84,15 @@ def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
     return load_batch(
         prepared.train, max(plan.epoch(0), key=lambda numbers: len(numbers) * int(longest[numbers].max()))
     )
+
+
+def _check_no_decoder(recipe: Recipe) -> None:
+    """A model that answers at once never reads what it has written, and has its own way with places."""
+    training = recipe.training
+    for key, asked in (("scheduled_sampling", training.scheduled_sampling), ("positions", training.positions == "one")):
+        if asked:
+            message = f"`training.{key}` is of models with a decoder, but {recipe.model.kind} answers at once."
+            raise ConfigError(message, hint="Leave it out.")
 
 
 def _check_positions(readable: int | None, prepared: Prepared) -> None:

@@ -68,6 +68,9 @@ class TrainingConfig(Config):
         default="all",
         description="who shares the smoothed mass: all V classes (torch), the V-1 others (t2t), these without padding",
     )
+    positions: Literal["all", "one"] = Field(
+        default="all", description="of each target in the loss of an update: all, or one at random, times their number"
+    )
     max_tokens: Count = Field(
         default=4096, description="padded source or target tokens of a batch, whichever is larger"
     )

@@ -21,6 +21,7 @@ from heedful.training.answers import answer_loss
 from heedful.training.checkpoint import CheckpointFolder, Progress, Window
 from heedful.training.config import TrainingConfig
 from heedful.training.objective import Loss, label_smoothed_cross_entropy
+from heedful.training.one_position import one_position_loss
 from heedful.training.schedule import learning_rate
 from heedful.training.scheduled import Replaced, mix, shares
 
@@ -143,7 +144,7 @@ class Trainer:
         nll = total.nll / total.count
         if not (math.isfinite(nll) and math.isfinite(norm)):
             what = f"the loss is {nll:g}, the gradient's norm {norm:g}"
-        elif update > self.config.warmup_steps and nll > 2 * blind_loss(self.model):
+        elif update > self.config.warmup_steps and self.config.positions == "all" and nll > 2 * blind_loss(self.model):
             what = f"the loss is {nll:.1f} nats a token, twice that of guessing blindly"
         else:
             return
@@ -238,16 +239,17 @@ def blind_loss(model: Model) -> float:
 
 
 def compute_loss(model: Model, batch: Batch, config: TrainingConfig) -> Loss:
-    """The objective of one batch, in the configured precision; float32 sums in any case."""
+    """The objective of one batch, in the configured precision; float32 sums in any case. Outside training it is that of
+    all positions, whatever `positions` says.
+    """
     low = config.precision == "bfloat16"
     with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
         if isinstance(model, Answerer):
             return answer_loss(model, batch, config.label_smoothing, config.smoothing_over)
         assert isinstance(model, Seq2Seq)
         hidden = model(batch.src, batch.src_mask, batch.tgt_in)
-        return label_smoothed_cross_entropy(
-            hidden, model.output_weight(), batch.tgt_out, config.label_smoothing, config.smoothing_over
-        )
+        objective = one_position_loss if config.positions == "one" and model.training else label_smoothed_cross_entropy
+        return objective(hidden, model.output_weight(), batch.tgt_out, config.label_smoothing, config.smoothing_over)
 
 
 def build_optimizer(model: Model, config: TrainingConfig) -> torch.optim.Optimizer:
