@@ -29,7 +29,7 @@ permit(2) P ER1 M IH2 T
 
 def test_all_names_can_be_had() -> None:
     names = catalogue.names()
-    assert len(names) == len(set(names)) == 2 + 4 + 21 + 20 + 3 + 1 + 2 + 2 + 3 + 13
+    assert len(names) == len(set(names)) == 2 + 4 + 21 + 20 + 3 + 1 + 2 + 2 + 3 + 1 + 13
     assert [entry.name for entry in catalogue.about()] == names
     assert all(entry.licence and entry.description and "train" in entry.splits for entry in catalogue.about())
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, final
 
-from heedful.data import babi, cmudict, ewt, histnorm, multi30k, multibooked, sentences, sigmorphon, snips
+from heedful.data import babi, cmudict, ewt, fsdd, histnorm, multi30k, multibooked, sentences, sigmorphon, snips
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader, read_parallel
 from heedful.data.named import About, DataSet
@@ -71,7 +71,8 @@ PUBLISHED = (
 
 def names() -> list[str]:
     """The names of all data sets."""
-    return [*cmudict.NAMES, *(name for published in PUBLISHED for name in published.names), *TASKS]
+    published = [name for source in PUBLISHED for name in source.names]
+    return [*cmudict.NAMES, *published, fsdd.NAME, *TASKS]
 
 
 def get(
@@ -79,7 +80,7 @@ def get(
 ) -> DataSet:
     """The data set with this name. Its files are in `folder`, a local copy, or are downloaded into `cache` when needed.
 
-    `base_url` is another place with the same files; `pairs` are those of train where the data are synthetic.
+    `base_url` is another place with the same files; `pairs` are those of train where these are made at will.
     """
     if name in cmudict.NAMES:
         return cmudict.Cmudict(name, folder)
@@ -87,6 +88,8 @@ def get(
         if name in published.names:
             cache = (cache or default_cache()) / published.cache
             return published.of(name, Place(base_url or published.base_url, folder, cache))
+    if name == fsdd.NAME:
+        return fsdd.DigitStrings(folder, pairs)
     if name in TASKS:
         if folder is not None:
             raise ConfigError(f"The data set `{name}` is made, not read, so it takes no folder.", hint="Leave it out.")

@@ -20,7 +20,9 @@ class DataConfig(Config):
     folder: str | None = Field(
         default=None, description="a local copy of the named data set, instead of downloading it"
     )
-    pairs: Count = Field(default=20_000, description="training pairs of a synthetic data set (copy, reverse, ...)")
+    pairs: Count = Field(
+        default=20_000, description="training pairs of a data set that is made at will (copy, fsdd-strings, ...)"
+    )
     train: Paths = ()
     dev: Paths = ()
     test: Paths = ()
@@ -29,7 +31,9 @@ class DataConfig(Config):
     )
     target_column: str = Field(default="target", description="the same for the target")
     max_length: Count = Field(
-        default=256, description="training pairs with a longer side (in tokens) are dropped and counted"
+        default=256,
+        description="training pairs with a longer side (in tokens; of speech in numbers, 4,000 a second) "
+        "are dropped and counted",
     )
     allow_overlap: bool = Field(
         default=False, description="train although dev or test pairs also stand in the training data"

@@ -10,6 +10,7 @@ import torch
 
 from heedful.data.batch import Batch, collate
 from heedful.models.build import build_model
+from heedful.models.ctc_config import CTCConfig
 from heedful.models.device import choose_device
 from heedful.recipe.recipe import Recipe
 from heedful.training.loop import build_optimizer, compute_loss
@@ -19,6 +20,7 @@ REPEATS = 8
 WARM_UP = 3
 FEW_SYMBOLS = 100  # of a vocabulary of characters or phones
 USUAL_LENGTHS = (15, 15)  # tokens, where nothing is known yet
+USUAL_FRAMES = 200  # of speech
 SHARE = 0.8  # of the measured speed: real batches differ, and machines have other work
 
 
@@ -62,7 +64,9 @@ def _quicker(recipe: Recipe) -> Precision:
     source = recipe.tokenizer.source
     target = source if recipe.tokenizer.joint else recipe.tokenizer.target or source
     sizes = [side.vocab_size if side.kind == "sentencepiece" else FEW_SYMBOLS for side in (source, target)]
-    return calibrate(recipe, sizes[0], sizes[1], USUAL_LENGTHS, minutes=1).precision
+    width = recipe.model.frame_width if isinstance(recipe.model, CTCConfig) else None
+    lengths = USUAL_LENGTHS if width is None else (USUAL_FRAMES * width, USUAL_LENGTHS[1])
+    return calibrate(recipe, sizes[0], sizes[1], lengths, minutes=1).precision
 
 
 def _seconds(recipe: Recipe, batch: Batch, precision: Precision, source_size: int, target_size: int) -> float:

@@ -11,6 +11,7 @@ from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
+from heedful.models.ctc_config import CTCConfig
 from heedful.models.kinds import AnyModelConfig
 from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
@@ -62,6 +63,25 @@ class Recipe(Config):
             raise ValueError(
                 "`training.label_smoothing` gives probability to every word, but a word that the source lacks can have "
                 f'none with model.kind = "{self.model.kind}": set it to 0'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _speech_is_read_as_frames(self) -> "Recipe":
+        source, speech = self.tokenizer.source, self.tokenizer.source.kind == "speech"
+        width = self.model.frame_width if isinstance(self.model, CTCConfig) else None
+        if speech and isinstance(self.model, CTCConfig) and width != source.frame_width:
+            raise ValueError(
+                f"`model.frame_width` must be `tokenizer.source.frame_width` ({source.frame_width}), but is {width}"
+            )
+        if width is not None and not speech:
+            raise ValueError(
+                f'`model.frame_width` needs `tokenizer.source.kind` = "speech", but that is "{source.kind}"'
+            )
+        if speech and self.search.max_source < self.data.max_length:
+            raise ValueError(
+                f"`search.max_source` ({self.search.max_source}) must be at least `data.max_length` "
+                f"({self.data.max_length}): a recording cannot be split at sentence ends"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""Text to ids and back: subwords by sentencepiece, characters, and words between blanks.
+"""Text to ids and back: subwords by sentencepiece, characters, and words between blanks; speech has its own file.
 
 Knows nothing of sequences: no tokeniser adds BOS or EOS, and none cuts long text.
 """
@@ -19,6 +19,7 @@ from heedful.text.interface import Tokenizer, content_path, settings_path
 from heedful.text.normalise import BLANK_PIECE
 from heedful.text.pieces import PieceTokenizer
 from heedful.text.sampling import Segmenter, segmenter
+from heedful.text.speech import SpeechTokenizer
 from heedful.text.subwords import train_model
 from heedful.text.vocabulary import EOS, SPECIALS, UNK, UNKNOWN, Vocabulary
 
@@ -152,6 +153,8 @@ def train_tokenizer(config: SideConfig, lines: Iterable[str], seed: int) -> Toke
     if config.kind == "pieces":
         hint = 'Use kind = "sentencepiece".'
         raise ConfigError('kind = "pieces" is imported with its model, and cannot be learned.', hint=hint)
+    if config.kind == "speech":
+        return SpeechTokenizer(config)
     text = [line for line in _sample(lines, TRAINING_LINES, seed) if line.strip()]
     if not text:
         hint = "`heedful data check` looks at your files."
@@ -183,6 +186,8 @@ def load_tokenizer(folder: Path, name: str) -> Tokenizer:
         hint = "Is this the folder of a model?"
         raise HeedfulError(f"{folder} holds no {name} tokenizer ({settings.name} is missing).", hint=hint)
     config: SideConfig = resolve(SideConfig, [read_toml(settings)]).config
+    if config.kind == "speech":
+        return SpeechTokenizer(config)
     content = content_path(folder, name, config)
     if config.kind in ("characters", "words"):
         kind = CharacterTokenizer if config.kind == "characters" else WordTokenizer
