@@ -88,11 +88,11 @@ def alignment_of_words(folder: Path) -> dict[str, float]:
 
 
 def keywords_found(folder: Path) -> dict[str, float]:
-    """How well the words that are read are the keywords."""
+    """How well the words that are read are the keywords, in texts with three of them."""
     task = get_task("keywords")
     assert isinstance(task, Keywords)
-    truth = [(task.pair(i, TASK_SEED).source, task.places(i, TASK_SEED)) for i in _test_indices("keywords")]
-    return planted_words(load(folder), truth)
+    texts = [(task.pair(i, TASK_SEED).source, task.places(i, TASK_SEED)) for i in _test_indices("keywords")]
+    return planted_words(load(folder), [(source, places) for source, places in texts if len(places) == 3])
 
 
 def right_glimpses(folder: Path) -> dict[str, float]:

@@ -149,10 +149,13 @@ class Inference(Task):
 
 @final
 class Keywords(Task):
-    """15 to 30 filler words and three of 60 keywords; each keyword has a class, and the majority is the answer."""
+    """15 to 30 filler words and one or three of 60 keywords; each keyword has a class, and the majority is the answer.
+
+    Were there always three, one class could be told without seeing any of its words: by what of the three is missing.
+    """
 
     name = "keywords"
-    description = "15 to 30 fillers and three keywords to the class of most of the keywords, in known places"
+    description = "15 to 30 fillers and one or three keywords to the class of most of the keywords, in known places"
     classes = ("red", "orange", "yellow", "green", "blue", "violet")
 
     def __init__(self) -> None:
@@ -165,14 +168,14 @@ class Keywords(Task):
         return Pair(" ".join(words), label)
 
     def places(self, index: int, seed: int) -> list[int]:
-        """Where the three keywords stand, from the first on."""
+        """Where the keywords stand, from the first on."""
         return self._text(index, seed)[2]
 
     def _text(self, index: int, seed: int) -> tuple[list[str], str, list[int]]:
         """The words, the label, and the places of the keywords."""
         rng = self._rng(index, seed)
         label = rng.choice(self.classes)
-        labels = [label, label, rng.choice(self.classes)]
+        labels = [label, label, rng.choice(self.classes)] if rng.random() < 0.5 else [label]
         rng.shuffle(labels)
         words = rng.choices(self._fillers, k=rng.randint(15, 30))
         places = sorted(rng.sample(range(len(words) + len(labels)), len(labels)))
