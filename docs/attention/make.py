@@ -1,29 +1,36 @@
 """Fill the marked parts of these pages: facts from `heedful.inspection.family`, results from the table of experiments,
-pictures from draw.py. All else on a page is written by hand.
+pictures from draw.py. All else on a page is written by hand. The results are also kept with the program, whose
+`heedful attention show` prints them.
 
 python docs/attention/make.py
 """
 
 import json
 import re
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import draw
 
+from heedful.evaluation.metrics import label_of
 from heedful.inspection.family import FAMILY, Member
+from heedful.inspection.measured import Arm, Result, results
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "experiments" / "family" / "table.json"
+KEPT = HERE.parents[1] / "src" / "heedful" / "inspection" / "assets" / "family.json"
 NOT_YET = "Not measured yet."
 
 
 def main() -> None:
     """Write all pages, the index, and the pictures."""
-    measured = json.loads(TABLE.read_text("utf-8"))["rows"] if TABLE.exists() else []
+    if TABLE.exists():
+        KEPT.write_text(kept(json.loads(TABLE.read_text("utf-8"))), "utf-8")
     for page in pages():
         path = HERE / f"{page}.md"
-        path.write_text(filled(path.read_text("utf-8"), parts(page, measured)), "utf-8")
+        path.write_text(filled(path.read_text("utf-8"), parts(page)), "utf-8")
         (HERE / "pictures" / f"{page}.svg").write_text(draw.PICTURES[page](), "utf-8")
     index = HERE / "README.md"
     index.write_text(filled(index.read_text("utf-8"), {"index": contents()}), "utf-8")
@@ -35,10 +42,10 @@ def pages() -> list[str]:
     return [*ordered, *sorted(path.stem for path in HERE.glob("*.md") if path.stem not in {"README", *ordered})]
 
 
-def parts(page: str, measured: list[dict[str, Any]]) -> dict[str, str]:
+def parts(page: str) -> dict[str, str]:
     """What stands between each pair of marks of a page."""
     members = [member for member in FAMILY if member.page == page]
-    found = {"result": result([row for row in measured if row["page"] == page])}
+    found = {"result": result(results(page))}
     return {**found, "facts": facts(members), "weak": weak(members)} if members else found
 
 
@@ -73,16 +80,41 @@ def weak(members: list[Member]) -> str:
     return "\n".join(f"- **{m.name}**: {m.weak}" for m in members)
 
 
-def result(rows: list[dict[str, Any]]) -> str:
-    """A table of what was measured."""
-    if not rows:
-        return NOT_YET
-    header = ("system", "task", "metric", "result", "baseline", "its result", "better by more than chance")
-    cells = [
-        (r["system"], r["task"], r["metric"], r["result"], r["baseline"], r["baseline_result"], r["verdict"])
-        for r in rows
+def kept(table: list[dict[str, Any]]) -> str:
+    """The table as the program keeps it."""
+    summary = []
+    for entry in table:
+        arms = [
+            Arm(name, _score(arm["values"]), arm["parameters"], round(arm["minutes"], 1), arm["evidence"])._asdict()
+            for name, arm in entry["arms"].items()
+        ]
+        words = (entry[key] for key in ("page", "name", "task", "licence", "split_unit", "recipe"))
+        summary.append(Result(*words, label_of(entry["metric"]), arms, entry["verdict"])._asdict())
+    return json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
+
+
+def result(measured: list[Result]) -> str:
+    """For each system a table of its arms; the first one should beat the second."""
+    return "\n\n".join(map(_result, measured)) or NOT_YET
+
+
+def _result(one: Result) -> str:
+    lines = [
+        f"**{one.name}**. {one.task} ({one.licence}; no {one.split_unit.removeprefix('a ')} is in two splits), "
+        f"`{one.recipe}`. Does the first beat the second? **{one.verdict}**",
+        "",
+        _row(("", f"{one.metric}, mean ± deviation", "parameters", "minutes", "evidence")),
+        _row(["---"] * 5),
     ]
-    return "\n".join([_row(header), _row(["---"] * len(header)), *map(_row, cells)])
+    for arm in one.arms:
+        shown = "; ".join(f"{what} {value:.2f}" for what, value in arm.evidence.items())
+        lines.append(_row((arm.name, arm.score, f"{arm.parameters:,}", f"{arm.minutes:.1f}", shown)))
+    return "\n".join(lines)
+
+
+def _score(values: Sequence[float]) -> str:
+    spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.2f}{spread} ({len(values)} seeds)"
 
 
 def contents() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from heedful.inspection import measured
 from heedful.inspection.family import FAMILY
 
 
@@ -32,6 +33,16 @@ class TestMembers:
         assert "docs/attention/luong.md" in shown
         assert "it is as good as the place that it predicts." in shown
         assert json.loads(heedful("attention", "show", "top-k", "--json").out)["symbols"] == ["attention.TopK"]
+
+    def test_show_what_was_measured(self, heedful: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+        arms = [measured.Arm("3 hops", "81.00 ± 1.41 (3 seeds)", 12_345, 0.5, {"hit@1": 97.0})]
+        result = measured.Result("memory", "Memory", "bAbI 2", "CC BY", "a story", "r.toml", "accuracy", arms, "yes")
+        monkeypatch.setattr(measured, "results", lambda page: [result] if page == "memory" else [])
+        shown = heedful("attention", "show", "memory").out
+        assert "Memory: bAbI 2. Does the first beat the second? yes" in shown
+        assert "81.00 ± 1.41 (3 seeds)" in shown
+        (found,) = json.loads(heedful("attention", "show", "memory", "--json").out)["results"]
+        assert found["arms"][0]["evidence"] == {"hit@1": 97.0}
 
     def test_a_name_that_is_not_there(self, heedful: Callable) -> None:
         outcome = heedful("attention", "show", "sparse-max")

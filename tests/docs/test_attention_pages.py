@@ -9,6 +9,7 @@ import pytest
 from tests.house.source import ROOT
 
 from heedful.inspection.family import FAMILY
+from heedful.inspection.measured import Arm, Result
 
 FOLDER = ROOT / "docs" / "attention"
 PAGES = make.pages()
@@ -18,10 +19,6 @@ SECTIONS = ["## In ten lines", "## A picture", "## On its task", "## What it is 
 
 def text(page: str) -> str:
     return (FOLDER / f"{page}.md").read_text("utf-8")
-
-
-def measured() -> list[dict]:
-    return json.loads(make.TABLE.read_text("utf-8"))["rows"] if make.TABLE.exists() else []
 
 
 def test_every_member_has_a_page_and_every_page_a_picture() -> None:
@@ -42,7 +39,7 @@ class TestPage:
 
     def test_is_as_made(self, page: str) -> None:
         """After a change that is meant: `python docs/attention/make.py`."""
-        assert make.filled(text(page), make.parts(page, measured())) == text(page)
+        assert make.filled(text(page), make.parts(page)) == text(page)
 
     def test_picture_is_as_made(self, page: str) -> None:
         assert draw.PICTURES[page]() == (FOLDER / "pictures" / f"{page}.svg").read_text("utf-8")
@@ -59,12 +56,26 @@ class TestPage:
         assert [link for link in links if not (FOLDER / link).exists()] == []
 
 
+def test_results_are_those_of_the_experiments() -> None:
+    table = json.loads(make.TABLE.read_text("utf-8")) if make.TABLE.exists() else []
+    assert make.kept(table) == make.KEPT.read_text("utf-8")
+    assert {entry["page"] for entry in table} <= set(PAGES)
+
+
 def test_a_result_is_a_table() -> None:
-    row = {"page": "memory", "system": "memory, 3 hops", "task": "bAbI 2", "metric": "accuracy", "result": "80 ± 1"}
-    row |= {"baseline": "1 hop", "baseline_result": "40 ± 2", "verdict": "yes"}
-    shown = make.parts("memory", [row])["result"].splitlines()
-    assert shown[2] == "| memory, 3 hops | bAbI 2 | accuracy | 80 ± 1 | 1 hop | 40 ± 2 | yes |"
-    assert make.parts("memory", [])["result"] == make.NOT_YET
+    arm = {"values": [80.0, 82.0], "parameters": 12_345, "minutes": 0.52, "evidence": {"hit@1": 97.0}}
+    words = {"key": "hops", "number": 11, "page": "memory", "name": "Memory", "task": "bAbI 2", "licence": "CC BY 3.0"}
+    words |= {"split_unit": "a story", "recipe": "recipes/babi-memory.toml", "metric": "accuracy", "verdict": "yes"}
+    entry = {**words, "arms": {"3 hops": arm, "1 hop": {**arm, "values": [40.0], "evidence": {}}}, "refused": {}}
+    (kept,) = json.loads(make.kept([entry]))
+    shown = make.result([Result(**{**kept, "arms": [Arm(**arm) for arm in kept["arms"]]})]).splitlines()
+    assert shown[0].startswith("**Memory**. bAbI 2 (CC BY 3.0; no story is in two splits), `recipes/babi-memory.toml`.")
+    assert shown[0].endswith("**yes**")
+    assert shown[4:] == [
+        "| 3 hops | 81.00 ± 1.41 (2 seeds) | 12,345 | 0.5 | hit@1 97.00 |",
+        "| 1 hop | 40.00 (1 seeds) | 12,345 | 0.5 |  |",
+    ]
+    assert make.result([]) == make.NOT_YET
 
 
 def test_a_mark_that_is_missing() -> None:

@@ -28,12 +28,15 @@ def list_members(as_json: AsJson = False) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A name of `heedful attention list`.")], as_json: AsJson = False
 ) -> None:
-    """Show one member: its slots, equation and source, where it is in the code, and what it is not good for."""
+    """Show one member: its slots, equation, source and code, what it is not good for, and what it came to."""
     from heedful.inspection.family import find_member
+    from heedful.inspection.measured import results
 
     member = find_member(name)
+    measured = results(member.page)
     if as_json:
-        typer.echo(json.dumps(member._asdict(), ensure_ascii=False))
+        found = [{**result._asdict(), "arms": [arm._asdict() for arm in result.arms]} for result in measured]
+        typer.echo(json.dumps({**member._asdict(), "results": found}, ensure_ascii=False))
         return
     facts = member._asdict()
     shown = {slot: facts[slot] for slot in ("name", "score", "mask", "normalise", "aggregate", "equation", "source")}
@@ -41,6 +44,10 @@ def show(
     shown["not good for"] = member.weak
     shown["page"] = f"docs/attention/{member.page}.md"
     typer.echo(align(list(shown.items())))
+    for result in measured:
+        typer.echo(f"\n{result.name}: {result.task}. Does the first beat the second? {result.verdict}")
+        rows = [(arm.name, arm.score, f"{arm.parameters:,}", f"{arm.minutes:.1f}") for arm in result.arms]
+        typer.echo(align([("", result.metric, "parameters", "minutes"), *rows], right=(2, 3)))
 
 
 @app.command()
