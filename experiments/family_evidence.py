@@ -8,6 +8,7 @@ from heedful.data.catalogue import TASK_SEED, load_split, named
 from heedful.data.reading_tasks import Cued, Documents, Inference, Keywords
 from heedful.data.tasks import get_task, task_indices, task_pairs
 from heedful.decoding.translator import Translator
+from heedful.evaluation.evidence_ctc import blank_spikes
 from heedful.evaluation.evidence_documents import aligned_words, decisive_sentence_hits, overlap_of_heads
 from heedful.evaluation.evidence_pooling import glimpses, overlap_of_rows, planted_words
 from heedful.evaluation.evidence_reading import keys_read, supporting_fact_hits
@@ -126,6 +127,11 @@ def keys_of_heads(folder: Path) -> dict[str, float]:
     return {f"keys read, {name}": value for name, value in keys_read(load(folder), _sources(folder)[:20]).items()}
 
 
+def spikes(folder: Path) -> dict[str, float]:
+    """How often CTC says nothing, and how long it says a symbol."""
+    return blank_spikes(load(folder), _sources(folder))
+
+
 def _test_indices(task: str) -> list[int]:
     return list(task_indices(task, TASK_SEED, "test", ITEMS))
 
@@ -146,4 +152,5 @@ EVIDENCE: dict[str, Callable[[Path], dict[str, float]]] = {
     "overlap of rows": rows_overlap,
     "overlap of heads": heads_overlap,
     "keys read": keys_of_heads,
+    "spikes": spikes,
 }
