@@ -44,6 +44,11 @@ class Planned(NamedTuple):
         """Where it is kept."""
         return runs / self.system["key"] / f"{self.arm.replace(' ', '-')}-{self.seed}"
 
+    @property
+    def recipe(self) -> str:
+        """The recipe: that of the system, or the arm's own."""
+        return self.system.get("recipes", {}).get(self.arm, self.system["recipe"])
+
     def settings(self, data: Path | None) -> list[str]:
         """What differs from the recipe: the arm's settings, the seed, one thread, and where the data are."""
         place = [f"data.folder={json.dumps(str(data / self.system['data']))}"] if data and "data" in self.system else []
@@ -122,14 +127,14 @@ def carry_out(one: Planned, runs: Path, data: Path | None) -> None:
         return
     begun = (folder / "config.resolved.toml").is_file()
     if not (begun and Run.open(folder).state() == "complete"):
-        recipe = load_recipe(ROOT / one.system["recipe"], one.settings(data)).config
+        recipe = load_recipe(ROOT / one.recipe, one.settings(data)).config
         train(recipe, folder, resume=begun)
     noted = {
         **{key: value for key, value in record(folder).items() if key != "curve"},
         "run": f"{one.system['key']}, {one.arm}, {one.seed}",
         "system": one.system["key"],
         "arm": one.arm,
-        "recipe": one.system["recipe"],
+        "recipe": one.recipe,
         "overrides": one.recorded,
         "evidence": evidence_of(one.system.get("evidence", {}).get(one.arm, []), folder),
     }
@@ -139,7 +144,7 @@ def carry_out(one: Planned, runs: Path, data: Path | None) -> None:
 def be_refused(one: Planned, folder: Path, data: Path | None) -> None:
     """Note the words by which an impossible arm is refused before training. Raises SystemExit where it is not."""
     try:
-        dry_run(load_recipe(ROOT / one.system["recipe"], one.settings(data)).config, folder)
+        dry_run(load_recipe(ROOT / one.recipe, one.settings(data)).config, folder)
     except HeedfulError as error:
         if one.system["refused"][one.arm] in error.message:
             folder.mkdir(parents=True, exist_ok=True)

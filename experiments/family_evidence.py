@@ -12,6 +12,7 @@ from heedful.evaluation.evidence_ctc import blank_spikes
 from heedful.evaluation.evidence_documents import aligned_words, decisive_sentence_hits, overlap_of_heads
 from heedful.evaluation.evidence_pooling import glimpses, overlap_of_rows, planted_words
 from heedful.evaluation.evidence_reading import keys_read, supporting_fact_hits
+from heedful.evaluation.exposure import measure_exposure
 from heedful.evaluation.metrics import is_right, metrics_for
 from heedful.evaluation.score import measure
 from heedful.recipe.load import load
@@ -132,6 +133,17 @@ def spikes(folder: Path) -> dict[str, float]:
     return blank_spikes(load(folder), _sources(folder))
 
 
+def exposure_of(folder: Path) -> dict[str, float]:
+    """Per cent of tokens right behind gold ones, and of whole outputs: as these tokens promise, and written freely."""
+    pairs = list(load_split(stored_recipe(folder).data, "test"))
+    found = measure_exposure(load(folder), [pair.source for pair in pairs], [pair.target for pair in pairs])
+    return {
+        "teacher-forced tokens": 100 * found.teacher_forced_tokens,
+        "p^T": 100 * found.teacher_forced_outputs,
+        "free-running outputs": 100 * found.free_running_outputs,
+    }
+
+
 def _test_indices(task: str) -> list[int]:
     return list(task_indices(task, TASK_SEED, "test", ITEMS))
 
@@ -148,6 +160,7 @@ EVIDENCE: dict[str, Callable[[Path], dict[str, float]]] = {
     "alignment of words": alignment_of_words,
     "planted words": keywords_found,
     "glimpses": right_glimpses,
+    "exposure": exposure_of,
     "supporting facts": facts_found,
     "overlap of rows": rows_overlap,
     "overlap of heads": heads_overlap,

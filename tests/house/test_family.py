@@ -11,9 +11,9 @@ from tests.house.source import ROOT
 from heedful.recipe.recipe import load_recipe
 
 sys.path.insert(0, str(ROOT / "experiments"))
-from family import Planned, read_plan  # noqa: E402
-from family_evidence import EVIDENCE  # noqa: E402
-from family_table import Sample, markdown, pooled, summarise, verdict  # noqa: E402
+from family import Planned, read_plan
+from family_evidence import EVIDENCE
+from family_table import Sample, markdown, pooled, summarise, verdict
 
 FOLDER = ROOT / "experiments" / "family"
 PLAN = read_plan()
@@ -50,7 +50,8 @@ def test_every_system_has_its_place() -> None:
 @pytest.mark.parametrize(("key", "arm"), ARMS, ids=[f"{key}, {arm}" for key, arm in ARMS])
 def test_every_arm_has_a_recipe_that_loads(key: str, arm: str) -> None:
     system = PLAN[key]
-    recipe = load_recipe(ROOT / system["recipe"], Planned(system, arm, 2).settings(None)).config
+    planned = Planned(system, arm, 2)
+    recipe = load_recipe(ROOT / planned.recipe, planned.settings(None)).config
     assert recipe.seed == 2
     assert recipe.training.threads == 1
     assert system["metric"] in recipe.evaluation.metrics
