@@ -117,13 +117,13 @@ class TestPoolings:
         torch.testing.assert_close(answered(model, [[9, 4, 5]]).logits[0, 0], expected)
 
     def test_as_many_keywords_as_words_are_all_of_them_by_weight(self) -> None:
-        """N >= L: the sorted, weighed words joined, then zeros. [spec D4]"""
+        """N >= L: the words joined in the order of their weights, then zeros. [spec D4]"""
         model = classifier({"encoder": "none", "pooling": "keywords", "n_words": 5})
         ids, maps = torch.tensor([[9, 4, 5, EOS]]), list[Map]()
         answer = model.answer(ids, ids > 0, maps)
         weights = maps[0].weights[0, 0].double()
         order = weights[:3].argsort(descending=True)
-        joined = (weights[order, None] * model.embed(ids[0])[order]).flatten()
+        joined = model.embed(ids[0])[order].flatten()
         expected = model.output(torch.relu(model.hidden(torch.nn.functional.pad(joined, (0, 16)))))
         torch.testing.assert_close(answer.logits[0, 0], expected, atol=1e-5, rtol=1e-5)
 

@@ -114,10 +114,11 @@ class Structured(SentencePooling):
 
 @final
 class Keywords(SentencePooling):
-    """The n words of the largest weights, largest first, each times its weight, joined; the hidden layer maps them.
+    """The n words of the largest weights, largest first, joined as they are; the hidden layer maps them.
 
-    The weights are a softmax over all words, so that each score has a gradient, chosen or not. Those not chosen count,
-    and are shown, as 0.
+    The index of a word has no gradient. Each is multiplied by its weight and divided by the same number without its
+    gradient, so that forward nothing is scaled, and backward d log w_i reaches the scores of the chosen words, and of
+    all others through the softmax, however small a weight has become. Those not chosen count, and are shown, as 0.
     """
 
     def __init__(self, width: int, d_attention: int, n_words: int) -> None:
@@ -128,9 +129,13 @@ class Keywords(SentencePooling):
 
     def forward(self, sentences: Sentences) -> Read:
         vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
-        chosen = weights.argsort(dim=-1, descending=True, stable=True)[..., : self.n_words]
-        kept = torch.zeros_like(weights).scatter(-1, chosen, weights.gather(-1, chosen))
-        return Read(vectors[:, 0], kept[:, :, None])
+        chosen = weights.argsort(dim=-1, descending=True, stable=True)[..., : self.n_words]  # [B 1 n]
+        scale = weights.gather(-1, chosen)
+        kept = torch.zeros_like(weights).scatter(-1, chosen, scale)
+        divisor = scale.detach().clamp(min=torch.finfo(scale.dtype).tiny)
+        divisor = nn.functional.pad(divisor, (0, self.n_words - chosen.shape[-1]), value=1.0)
+        unscaled = vectors.unflatten(-1, (self.n_words, -1)) / divisor[..., None]
+        return Read(unscaled.flatten(1), kept[:, :, None])
 
 
 @final
