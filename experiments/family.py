@@ -67,7 +67,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="the keys of these systems only; the others keep their rows")
     parser.add_argument("--runs", type=Path, default=Path("runs/family"), help="the folder of the run directories")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="runs at once, one thread each")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="of the system and of its named baseline")
+    parser.add_argument("--peer-seeds", type=int, default=1, help="of the arms beside them")
     parser.add_argument("--one", nargs=3, metavar=("SYSTEM", "ARM", "SEED"), help="only this run, in this process")
     arguments = parser.parse_args()
     plan = read_plan()
@@ -80,10 +81,11 @@ def main() -> None:
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(plan)}")
     wanted = [
         Planned(system, arm, seed)
-        for seed in range(1, arguments.seeds + 1)
+        for seed in range(1, max(arguments.seeds, arguments.peer_seeds) + 1)
         for system in plan.values()
         if not arguments.only or system["key"] in arguments.only
-        for arm in system["arms"]
+        for number, arm in enumerate(system["arms"])
+        if seed <= (arguments.seeds if number < 2 else arguments.peer_seeds)
     ]
     missing = [one for one in wanted if not (one.folder(arguments.runs) / DONE).is_file()]
     print(f"{len(wanted)} runs, of which {len(missing)} are to be made", flush=True)
