@@ -116,9 +116,9 @@ def write_table(
 
 
 def markdown(entries: list[dict[str, Any]]) -> list[str]:
-    """A line a arm; the verdict stands on the first one of each system."""
+    """A line an arm; the verdict stands on the first one of each system."""
     lines = [
-        "| system | task | arm | metric | mean ± deviation (seeds) | parameters | minutes | evidence | beats the next arm? |",
+        "| system | task | arm | metric | mean ± deviation (seeds) | parameters | minutes | evidence | beats the next? |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
