@@ -13,6 +13,8 @@ from heedful.layers.position import sinusoids
 from heedful.models.config import ConvS2SConfig
 from heedful.models.convs2s import EncoderLayer
 from heedful.models.encoders import RecurrentEncoder
+from heedful.training.config import Exponential, InverseSigmoid, Linear
+from heedful.training.scheduled import p_gold
 
 
 def rnn() -> str:
@@ -68,9 +70,14 @@ def tagging() -> str:
 def scheduled_sampling() -> str:
     """p_gold of three schedules."""
     updates = torch.arange(0, 5001, 250)
-    rows = torch.stack([1 - updates / 5000, 0.9994**updates, 500 / (500 + torch.exp(updates / 500))])
+    schedules = {
+        "linear": Linear(c=1 / 5000),
+        "exponential": Exponential(k=0.9994),
+        "inverse sigmoid": InverseSigmoid(k=500),
+    }
+    rows = torch.tensor([[p_gold(curve, update) for update in updates.tolist()] for curve in schedules.values()])
     columns = [str(update) for update in updates.tolist()]
-    return table(rows, ["linear", "exponential", "inverse sigmoid"], columns, "p_gold by update")
+    return table(rows, list(schedules), columns, "p_gold by update")
 
 
 def architectures() -> str:
