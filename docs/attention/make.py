@@ -88,8 +88,8 @@ def kept(table: list[dict[str, Any]]) -> str:
             Arm(name, _score(arm["values"]), arm["parameters"], round(arm["minutes"], 1), arm["evidence"])._asdict()
             for name, arm in entry["arms"].items()
         ]
-        words = (entry[key] for key in ("page", "name", "task", "licence", "split_unit", "recipe"))
-        summary.append(Result(*words, label_of(entry["metric"]), arms, entry["verdict"])._asdict())
+        words = {field: entry[field] for field in Result._fields}
+        summary.append({**words, "metric": label_of(entry["metric"]), "arms": arms})
     return json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
 
 
