@@ -164,6 +164,7 @@ class Keywords(Task):
         self._keywords = {label: [next(words) for _ in range(10)] for label in self.classes}
 
     def pair(self, index: int, seed: int) -> Pair:
+        """The words, and the class of most of their keywords."""
         words, label, _ = self._text(index, seed)
         return Pair(" ".join(words), label)
 
