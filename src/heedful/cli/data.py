@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from heedful.cli.table import align
-from heedful.errors import CheckFailed, HeedfulError
+from heedful.errors import CheckFailed, ConfigError, HeedfulError
 
 if TYPE_CHECKING:
     from heedful.data.check import Limits, ReadSplits
@@ -55,9 +55,11 @@ def get(
 ) -> None:
     """Download a named data set, check it, and say where it is."""
     from heedful.data import catalogue
-    from heedful.data.split import write_splits
+    from heedful.data.split import splits_to_write, write_splits
 
     data = catalogue.get(name, folder, base_url=base_url, pairs=pairs)
+    if to is not None:
+        splits_to_write(data, to)  # what is there already is said before anything is downloaded
     files = data.fetch(_show_progress)
     if to is not None:
         files = write_splits(data, to)
@@ -187,6 +189,8 @@ def _open(what: list[str], files: _Files, tokenizers: Path | None) -> _Opened:
     from heedful.data.corpus import reader
     from heedful.text.tokenizer import load_tokenizers
 
+    if tokenizers is not None and not any(tokenizers.glob("tokenizer.*.toml")):
+        raise ConfigError(f"{tokenizers} holds no tokenizers.", hint="The folder `data` or `model` of a run does.")
     loaded = None if tokenizers is None else load_tokenizers(tokenizers)
     if len(what) == 1 and what[0].endswith(".toml"):
         return _open_recipe(Path(what[0]), loaded)

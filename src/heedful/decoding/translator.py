@@ -20,7 +20,7 @@ from heedful.decoding.searcher import Searcher
 from heedful.decoding.segments import END, Segment, batches, join_segments, segment_line, tokens_of
 from heedful.decoding.shortlist import Shortlist
 from heedful.decoding.translation import Scored, Translation
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
 from heedful.models.inference import Prepared
 from heedful.models.interface import Seq2Seq
@@ -147,8 +147,9 @@ class Translator:
 
     def _searcher(self) -> Searcher:
         if self.search.shortlist and self.shortlist is None:
+            self.model.logits_among(torch.zeros(0, dtype=torch.long))  # a model that cannot be narrowed says so itself
             hint = "Make one: heedful shortlist RUN."
-            raise HeedfulError("A shortlist is asked for, but this model has none.", hint=hint)
+            raise ConfigError("A shortlist is asked for, but this model has none.", hint=hint)
         shortlist = self.shortlist if self.search.shortlist else None
         return Searcher(self._prepared.ready(), self.search, self.tokenizers.target.decode, shortlist)
 
