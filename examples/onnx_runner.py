@@ -14,7 +14,7 @@ import re
 import sys
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,8 +95,8 @@ def beam_search(model: Model, ids: list[int], longest: int, search: Search) -> l
         if len(outputs[0]) == longest:
             log_p[:, np.arange(log_p.shape[1]) != model.eos] = -np.inf
         totals = (sums[:, None] + log_p).ravel()
-        room = search.beam - len(found)
-        best = np.argpartition(-totals, room)[:room]
+        room = min(search.beam - len(found), len(totals))
+        best = np.argpartition(-totals, room - 1)[:room]
         best = best[totals[best] > -np.inf]
         rows, tokens = np.divmod(best, log_p.shape[1])
         found += [
@@ -163,17 +163,29 @@ def translate(folder: Path, lines: Iterator[str], beam: int | None) -> Iterator[
     settings = recipe["search"]
     search = Search(beam or settings["beam"], settings["length_penalty"], settings["max_extra"])
     model, source, target = Model(folder), Tokenizer(folder, "source"), Tokenizer(folder, "target")
-    for line in lines:
+    for number, line in enumerate(lines, start=1):
         ids = source.encode(line) if line.strip() else []
         if not ids:
             yield ""
             continue
         longest = len(ids) + search.max_extra
         if model.longest is not None:
+            if len(ids) >= model.longest:
+                sys.exit(f"error: line {number} has {len(ids)} tokens, but this model reads {model.longest - 1}.")
             longest = min(longest, model.longest - 1)
         yield target.decode(
             greedy(model, ids, longest) if search.beam == 1 else beam_search(model, ids, longest, search)
         )
+
+
+def text_of(lines: Iterable[bytes]) -> Iterator[str]:
+    """Lines as `heedful translate` reads them: without a byte order mark, and whatever is not UTF-8 is U+FFFD."""
+    for number, line in enumerate(lines, start=1):
+        line = line.removesuffix(b"\n").removesuffix(b"\r").removeprefix(b"\xef\xbb\xbf" if number == 1 else b"")
+        text = line.decode("utf-8", errors="replace")
+        if text.encode() != line:
+            print(f"warning: line {number} is not UTF-8; replaced by U+FFFD", file=sys.stderr)
+        yield text
 
 
 def main() -> None:
@@ -183,8 +195,11 @@ def main() -> None:
     parser.add_argument("file", type=argparse.FileType("rb"), nargs="?", default=sys.stdin.buffer)
     parser.add_argument("--beam", type=int, help="beams; 1 is greedy; left out: as the model was evaluated")
     given = parser.parse_args()
-    lines = (line.decode("utf-8").rstrip("\r\n") for line in given.file)
-    for output in translate(given.export, lines, given.beam):
+    if given.beam is not None and given.beam < 1:
+        parser.error(f"--beam must be at least 1, but is {given.beam}")
+    if not (given.export / "step.onnx").is_file():
+        parser.error(f"{given.export} is no ONNX export: it has no step.onnx")
+    for output in translate(given.export, text_of(given.file), given.beam):
         sys.stdout.buffer.write(f"{output}\n".encode())
         sys.stdout.buffer.flush()
 

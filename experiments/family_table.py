@@ -118,7 +118,7 @@ def write_table(
 def markdown(entries: list[dict[str, Any]]) -> list[str]:
     """A line an arm; the verdict stands on the first one of each system."""
     lines = [
-        "| system | task | arm | metric | mean ± deviation (seeds) | parameters | minutes | evidence | beats the next? |",
+        "| system | task | arm | metric | mean ± deviation (seeds) | parameters | minutes | evidence | better? |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for entry in entries:

@@ -45,6 +45,69 @@ def test_no_example_is_forgotten() -> None:
         assert f'"{path.name}"' in tested
 
 
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An ONNX export of random weights that reads up to 9 tokens."""
+    place = tmp_path_factory.mktemp("onnx")
+    settings = ("search.max_extra=4", "search.beam=2", "model.positions=learned", "model.max_positions=10")
+    bundle = untrained_bundle(place / "model", [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk \ufffd", "kj")], *settings)
+    (place / "exported").mkdir()
+    write_export(load_bundle(bundle), place / "exported", "onnx", "float32")
+    return place / "exported"
+
+
+def onnx_runner(arguments: list[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, str(EXAMPLES / "onnx_runner.py"), *arguments]
+    return subprocess.run(command, input=given, capture_output=True, check=False)
+
+
+class TestOnnxRunner:
+    @pytest.mark.parametrize(
+        ("given", "lines", "warned"),
+        [
+            (b"", [], ""),
+            (b"\n", [""], ""),
+            (b"abc\n\n \t\nde", ["abc", "", " \t", "de"], ""),
+            (b"\xef\xbb\xbfabc\r\nde\r\n", ["abc", "de"], ""),
+            (b"ab\xff\nde\n", ["ab\ufffd", "de"], "warning: line 1 is not UTF-8; replaced by U+FFFD"),
+            ("de\u2028f\n".encode(), ["de\u2028f"], ""),
+        ],
+        ids=["nothing", "one blank line", "blank lines", "byte order mark, CRLF", "no UTF-8", "other line ends"],
+    )
+    def test_reads_as_heedful_does(self, given: bytes, lines: list[str], warned: str, exported: Path) -> None:
+        done = onnx_runner([str(exported)], given)
+        assert done.returncode == 0, done.stderr.decode()
+        wanted = [found.text for found in load(exported.parent / "model").translate(lines)]
+        assert done.stdout.decode().split("\n") == [*wanted, ""]
+        assert done.stderr.decode().strip() == warned
+
+    @pytest.mark.parametrize(
+        ("arguments", "given", "code", "said"),
+        [
+            (["--beam", "0"], b"abc\n", 2, "--beam must be at least 1, but is 0"),
+            (["--beam", "-3"], b"abc\n", 2, "--beam must be at least 1, but is -3"),
+            (["nowhere"], b"abc\n", 2, "can't open 'nowhere'"),
+            ([], b"abc\nabcdeabcde\n", 1, "error: line 2 has 10 tokens, but this model reads 9."),
+        ],
+    )
+    def test_refuses(self, arguments: list[str], given: bytes, code: int, said: str, exported: Path) -> None:
+        done = onnx_runner([str(exported), *arguments], given)
+        assert done.returncode == code
+        assert said in done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+
+    def test_a_folder_that_is_no_export(self, tmp_path: Path) -> None:
+        done = onnx_runner([str(tmp_path)], b"abc\n")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert "is no ONNX export: it has no step.onnx" in done.stderr.decode()
+
+    def test_more_beams_than_symbols(self, exported: Path) -> None:
+        done = onnx_runner([str(exported), "--beam", "60"], b"abc\nde\n")
+        assert done.returncode == 0, done.stderr.decode()
+        found = load(exported.parent / "model").with_search({"beam": 60}).translate(["abc", "de"])
+        assert done.stdout.decode().splitlines() == [one.text for one in found]
+
+
 ALONE = "import runpy, sys\nfor name in ('heedful', 'torch', 'onnx'): sys.modules[name] = None\n"
 
 

@@ -1,7 +1,10 @@
 """The errors that a user can cause, each with what happened, where, and the way out.
 
-Knows nothing of the terminal: `heedful.cli` prints these, and takes the exit code from the class.
+Knows nothing of the terminal: `heedful.cli` prints these, and takes the exit code from the class. docs/house.md says
+which class is for what.
 """
+
+import errno
 
 
 class HeedfulError(Exception):
@@ -19,7 +22,9 @@ class HeedfulError(Exception):
 
 
 class ConfigError(HeedfulError):
-    """Wrong usage or a wrong configuration: found before any work is done."""
+    """What was asked for cannot be: an option, a key or a value is wrong, or a file or folder that was named is not
+    there, or of another kind.
+    """
 
     exit_code = 2
 
@@ -28,6 +33,25 @@ class CheckFailed(HeedfulError):
     """A check found something (a leak, a regression, a difference): the tool worked, the answer is no."""
 
     exit_code = 3
+
+
+class CannotWrite(HeedfulError):
+    """The system refused to write `path`; what was there before is unharmed. `cause` is what the system said."""
+
+    def __init__(self, path: object, refusal: "OSError | CannotWrite") -> None:
+        """Of a refusal to write a part, this makes one to write the whole `path`."""
+        self.cause: OSError = refusal.cause if isinstance(refusal, CannotWrite) else refusal
+        reason = self.cause.strerror or str(self.cause)
+        if self.cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            message = f"The disk is full: {path} could not be written."
+            hint = "Free some space and run the same command again; what was there before is unharmed."
+        elif isinstance(self.cause, PermissionError) or self.cause.errno == errno.EROFS:
+            message = f"{path} may not be written ({reason.lower()})."
+            hint = "Choose a folder that belongs to you."
+        else:
+            message = f"{path} could not be written: {reason}."
+            hint = "What was there before is unharmed: mend that, or name another place."
+        super().__init__(message, hint=hint)
 
 
 class Interrupted(HeedfulError):

@@ -55,6 +55,12 @@ class TestGet:
         assert [Path(file).name for file in files] == ["train.tsv", "dev.tsv", "test.tsv"]
         assert Path(files[0]).read_text().count("\n") == 31
 
+    def test_a_file_that_is_there_is_seen_before_anything_is_fetched(self, heedful: Heedful, tmp_path: Path) -> None:
+        (tmp_path / "dev.tsv").write_text("mine")
+        outcome = heedful("data", "get", "multi30k-en-de", "--base-url", "file:///nowhere", "--to", str(tmp_path))
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(f"error: {tmp_path}/dev.tsv exists already.\n")
+
     def test_unknown(self, heedful: Heedful) -> None:
         outcome = heedful("data", "get", "multi30")
         assert outcome.code == 2
@@ -88,9 +94,9 @@ class TestCheck:
 
     def test_missing_file(self, heedful: Heedful, corpus: list[str]) -> None:
         outcome = heedful("data", "check", corpus[0] + "n", corpus[1])
-        assert outcome.code == 3
-        assert "error: train: There is no file" in outcome.out
-        assert f"hint: Did you mean {corpus[0]}" in outcome.out
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "error: There is no file" in outcome.err
+        assert f"hint: Did you mean {corpus[0]}" in outcome.err
 
     def test_recipe(self, heedful: Heedful, corpus: list[str], tmp_path: Path) -> None:
         recipe = tmp_path / "recipe.toml"
@@ -134,14 +140,16 @@ class TestStats:
         assert "The largest batches (max_tokens 4,096) have " in plain
 
     def test_a_split_that_cannot_be_read_is_left_out(self, heedful: Heedful, corpus: list[str], tmp_path: Path) -> None:
+        (tmp_path / "no.tsv").write_text("one column\n")
         outcome = heedful("data", "stats", *corpus, "--test", str(tmp_path / "no.tsv"))
         assert outcome.code == 0
-        assert "warning: test is left out: There is no file" in outcome.err
+        assert f"warning: test is left out: {tmp_path}/no.tsv:1: 1 column(s)" in outcome.err
 
     def test_nothing_can_be_read(self, heedful: Heedful, tmp_path: Path) -> None:
+        (tmp_path / "no.tsv").write_text("one column\n")
         outcome = heedful("data", "stats", str(tmp_path / "no.tsv"))
         assert outcome.code == 1
-        assert "error: There is no file" in outcome.err
+        assert f"error: {tmp_path}/no.tsv:1: 1 column(s)" in outcome.err
 
 
 def test_split(heedful: Heedful, corpus: list[str], tmp_path: Path) -> None:
@@ -150,8 +158,8 @@ def test_split(heedful: Heedful, corpus: list[str], tmp_path: Path) -> None:
     assert [Path(path).name for path in written["test"]] == ["test.en", "test.de"]
     assert Path(written["test"][0]).read_text().count("\n") == 20
     again = heedful(*arguments)
-    assert again.code == 1
-    assert "is there already" in again.err
+    assert again.code == 2
+    assert "exists already" in again.err
 
 
 def test_everything_needs_only_what_it_uses() -> None:

@@ -115,7 +115,7 @@ class TestSplit:
 
     def test_no_model(self, tmp_path: Path, heedful: Callable) -> None:
         outcome = heedful("evaluate", str(tmp_path))
-        assert outcome.code == 1
+        assert outcome.code == 2
         assert "is neither a bundle nor a run directory" in outcome.err
 
 

@@ -27,6 +27,33 @@ def test_own_files(folder: Path, heedful: Callable) -> None:
     assert written["seed"] == 5
 
 
+@pytest.mark.parametrize(
+    ("train", "preset"),
+    [("['a.en', 'a.de']", "multi30k-tiny"), ("['words.csv']", "character"), ("['a.de', 'sounds']", "multi30k-tiny")],
+)
+def test_data_given_as_keys_is_looked_at_too(train: str, preset: str, folder: Path, heedful: Callable) -> None:
+    (folder / "words.csv").write_text("written,spoken\ncat,K AE T\ndog,D AO G\n")
+    (folder / "sounds").write_text("AY N\n")
+    columns = ["data.source_column=written", "data.target_column=spoken"] if "csv" in train else []
+    code, _, err = heedful("init", f"data.train={train}", "data.dev=['a.en', 'a.de']", *columns)
+    assert code == 0, err
+    assert f"Preset {preset}, because " in err
+    assert tomllib.loads((folder / "recipe.toml").read_text())["preset"] == preset
+
+
+def test_a_preset_given_as_a_key_is_that_of_the_recipe(folder: Path, heedful: Callable) -> None:
+    code, _, err = heedful("init", "preset=character", "data.train=['a.en', 'a.de']", "data.dev=['a.en', 'a.de']")
+    assert code == 0
+    assert "Preset character, as you said." in err
+    assert tomllib.loads((folder / "recipe.toml").read_text())["preset"] == "character"
+
+
+def test_an_existing_file_is_seen_before_anything_else(folder: Path, heedful: Callable) -> None:
+    (folder / "recipe.toml").write_text("mine")
+    _, _, err = heedful("init", "--preset", "paperbase", "data.train=['nowhere']")
+    assert err.startswith("error: recipe.toml exists already, and stays as it is.\n")
+
+
 def test_twice(folder: Path, heedful: Callable) -> None:
     assert heedful("init").code == 0
     before = (folder / "recipe.toml").read_bytes()

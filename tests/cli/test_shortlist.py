@@ -21,7 +21,7 @@ def test_is_written_and_used(run: Path, tmp_path: Path, heedful: Callable) -> No
     (tmp_path / "text").write_text("a b c\nd\n\nf e\n")
     asked = ("translate", str(run), str(tmp_path / "text"), "--shortlist")
     refused = heedful(*asked)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert "this model has none.\nhint: Make one: heedful shortlist RUN." in refused.err
 
     outcome = heedful("shortlist", str(run), "--k", "2", "--frequent", "1", "--json")

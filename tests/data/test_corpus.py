@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.corpus import Pair, count_pairs, fingerprint, read_parallel
+from heedful.data.corpus import Pair, Watched, count_pairs, fingerprint, read_parallel
 from heedful.data.lines import read_lines
 from heedful.errors import ConfigError, HeedfulError
 
@@ -191,3 +192,8 @@ def test_fingerprint() -> None:
     assert fingerprint(PAIRS) == fingerprint(iter(PAIRS))
     assert fingerprint(PAIRS) != fingerprint(PAIRS[::-1])
     assert fingerprint([Pair("a", "b")]) != fingerprint([Pair("b", "a")])
+    by_hand = hashlib.sha256(b"a\nb\nc\nd\n").hexdigest()
+    assert fingerprint([Pair("a", "b"), Pair("c", "d")]) == (2, by_hand)
+    watched = Watched([Pair("a", "b"), Pair("c", "d")])
+    assert list(watched) == [Pair("a", "b"), Pair("c", "d")]
+    assert watched.fingerprint == (2, by_hand)

@@ -92,5 +92,5 @@ class TestRefusals:
 
     def test_cannot_write(self, served: Served, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(HeedfulError, match="Cannot write"):
+        with pytest.raises(HeedfulError, match="could not be written"):
             download(f"{served.url}/a.gz", tmp_path / "file" / "a.gz", SHA256)

@@ -73,7 +73,7 @@ def test_equal_suffixes(tmp_path: Path) -> None:
 
 def test_never_overwrites(files: list[Path], tmp_path: Path) -> None:
     (tmp_path / "dev.de").write_text("precious")
-    with pytest.raises(HeedfulError, match=r"dev\.de is there already\."):
+    with pytest.raises(HeedfulError, match=r"dev\.de exists already\."):
         split_corpus(files, tmp_path, Sizes(10, 10, seed=1), NAMES)
     assert (tmp_path / "dev.de").read_text() == "precious"
     assert not (tmp_path / "train.en").exists()
@@ -97,5 +97,5 @@ def test_writing_a_named_data_set(tmp_path: Path) -> None:
     paths = write_splits(data, tmp_path)
     assert [path.name for path in paths] == ["train.tsv", "dev.tsv", "test.tsv"]
     assert list(read_parallel([paths[0]])) == list(data.read("train"))
-    with pytest.raises(HeedfulError, match=r"train\.tsv is there already\."):
+    with pytest.raises(HeedfulError, match=r"train\.tsv exists already\."):
         write_splits(data, tmp_path)

@@ -245,7 +245,7 @@ class TestShortlist:
     def test_is_refused_where_there_is_none_or_with_a_prefix(
         self, bundle: Bundle, narrowed: CTranslate2Translator, tmp_path: Path
     ) -> None:
-        with pytest.raises(HeedfulError, match=r"but this export has none.\nhint: .*heedful shortlist RUN"):
+        with pytest.raises(HeedfulError, match=r"but this model has none.\nhint: .*heedful shortlist RUN"):
             exported(bundle, tmp_path / "out").with_search({"shortlist": True})
         with pytest.raises(ConfigError, match="takes no prefix together with a shortlist"):
             narrowed.with_search({"shortlist": True}).translate(["b", "c"], prefixes=["", "k"])
@@ -346,7 +346,8 @@ class TestFailures:
         outcome = heedful("export", str(learned), str(tmp_path / "out"), "--to", "ctranslate2")
         assert outcome.code == 1
         assert (
-            "error: CTranslate2 is not installed.\nhint: Install it with: pip install 'heedful[fast]'." in outcome.err
+            "error: The package ctranslate2 is not installed.\nhint: Install it: pip install 'heedful[fast]'."
+            in outcome.err
         )
         assert list(tmp_path.iterdir()) == []
 

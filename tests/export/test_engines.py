@@ -126,7 +126,13 @@ class TestRefusals:
             (("--engine", "ctranslate2", "--no-repeat-ngram", "2"), "The engine ctranslate2 has no `no_repeat_ngram`."),
             (("--engine", "ctranslate2", "--require", "A"), "The engine ctranslate2 can neither require nor forbid"),
             (("--engine", "ctranslate2", "--forbid", "A"), "The engine ctranslate2 can neither require nor forbid"),
-            (("--engine", "ctranslate2", "--ensemble", "x"), "--ensemble is for the native engine and for bundles."),
+            (("--engine", "ctranslate2", "--ensemble", "x"), "for bundles.\nhint: Leave --engine out."),
+            (
+                ("--engine", "ctranslate2", "--shortlist"),
+                "this model has none.\nhint: Make one: heedful shortlist RUN.",
+            ),
+            (("--engine", "onnx", "--shortlist"), "The engine onnx has no `shortlist`: its output matrix is"),
+            (("--engine", "onnx", "--shortlist"), "hint: Use the engine native or ctranslate2, with the bundle"),
         ],
     )
     def test_what_an_engine_cannot_do(
@@ -143,7 +149,9 @@ class TestRefusals:
             (("--engine", "native"), "is for ctranslate2: the engine native cannot read it."),
             (("--engine", "onnx"), "is for ctranslate2: the engine onnx cannot read it."),
             (("--type", "int8"), "is in float32, and cannot be in another type."),
-            (("--ensemble", "x"), "--ensemble is for the native engine and for bundles."),
+            (("--ensemble", "x"), "is an export: name the bundle or the run that it was made from."),
+            (("--ensemble-mean", "geometric"), "is an export: name the bundle or the run that it was made from."),
+            (("--shortlist",), "this model has none.\nhint: Make one: heedful shortlist RUN. An export takes it along"),
         ],
     )
     def test_what_an_export_is_not(

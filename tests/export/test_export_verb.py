@@ -59,7 +59,7 @@ class TestGood:
         assert "5 of 5 texts equal" in outcome.out
         (tmp_path / "little" / "data" / "dev.tsv").unlink()
         outcome = heedful("export", str(run), str(tmp_path / "other"), "--to", "again")
-        assert outcome.code == 1
+        assert outcome.code == 2
         assert f"The dev split of {run} cannot be read" in outcome.err
         assert "hint: Name a file of sentences, one a line, by --dev." in outcome.err
 
@@ -106,6 +106,14 @@ class TestRefused:
         assert outcome.code == 2
         assert f"{tmp_path}/out exists already." in outcome.err
         assert list((tmp_path / "out").iterdir()) == []
+
+    @pytest.mark.parametrize("model", ["model", "nowhere"])
+    def test_that_is_said_before_anything_else(self, model: str, tmp_path: Path, heedful: Callable) -> None:
+        (tmp_path / "out").mkdir()
+        for verb, options in (("export", ("--to", "nowhere", "--dev", "nowhere")), ("import", ("--dev", "nowhere"))):
+            outcome = heedful(verb, str(tmp_path / model), str(tmp_path / "out"), *options)
+            hint = "hint: Name a new folder, or remove this one first.\n"
+            assert outcome == (2, "", f"error: {tmp_path}/out exists already.\n{hint}")
 
     def test_no_text(self, bundle: Path, dev: str, tmp_path: Path, heedful: Callable) -> None:
         Path(dev).write_text("\n\n")
@@ -214,5 +222,5 @@ class TestSettings:
         assert heedful("export", str(bundle), str(out), "--to", "again", "--dev", dev).code == 0
         more = ("abc",) if verb == "inspect" else (str(tmp_path / "more"), "--to", "again", "--dev", dev)
         outcome = heedful(verb, str(out), *more)
-        assert outcome.code == 1
+        assert outcome.code == 2
         assert "is an export, and here a bundle is wanted." in outcome.err

@@ -224,7 +224,7 @@ class TestRefused:
         self, characters: dict[bool, Tokenizers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "transformers", None)
-        with pytest.raises(HeedfulError, match="needs the package transformers") as caught:
+        with pytest.raises(HeedfulError, match="The package transformers is not installed") as caught:
             written(random_bundle(characters[True], {}), tmp_path / "out")
         assert caught.value.hint == "Install it: pip install 'heedful[huggingface]'."
 

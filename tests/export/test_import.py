@@ -220,7 +220,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("name", "content", "message"),
         [
-            ("config.json", None, r"There is no .*config\.json"),
+            ("config.json", None, r"has no config\.json"),
             ("config.json", b"{", r"config\.json is no JSON"),
             ("config.json", b"[]", r"config\.json is no JSON object"),
             ("vocab.json", b'{"</s>": 0, "<unk>": 5}', r"vocab\.json: the ids are not 0 to 1"),

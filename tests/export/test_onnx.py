@@ -213,10 +213,14 @@ class TestDamage:
 
 def test_without_the_packages(bundle: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(HeedfulError, match=r"onnx is not installed\.\nhint: pip install 'heedful\[onnx\]'"):
+    with pytest.raises(
+        HeedfulError, match=r"package onnx is not installed\.\nhint: Install it: pip install 'heedful\[onnx\]'"
+    ):
         export(bundle, tmp_path / "out")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(HeedfulError, match=r"onnxruntime is not installed\.\nhint: pip install 'heedful\[onnx\]'"):
+    with pytest.raises(
+        HeedfulError, match=r"package onnxruntime is not installed\.\nhint: Install it: pip install 'heedful\[onnx\]'"
+    ):
         target.open_export(folder)
 
 

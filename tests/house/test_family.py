@@ -1,4 +1,4 @@
-"""The table of the attention family: its plan loads, its verdicts are by the stated rule, and it is that of its runs."""
+"""The table of the attention family: its plan loads, its verdicts follow the stated rule, and its runs bear it out."""
 
 import json
 import statistics

@@ -58,12 +58,12 @@ class TestData:
     def test_missing_file(self, newcomer: Newcomer, heedful: Callable) -> None:
         before = contents(newcomer.data)
         outcome = heedful("train", *newcomer.settings, f"data.train=['{newcomer.data}/trian.tsv']")
-        refused(outcome, 1, f"There is no file {newcomer.data}/trian.tsv", f"Did you mean {newcomer.data}/train.tsv")
+        refused(outcome, 2, f"There is no file {newcomer.data}/trian.tsv", f"Did you mean {newcomer.data}/train.tsv")
         assert contents(newcomer.data) == before
 
     def test_after_a_mistake_the_same_command_works(self, newcomer: Newcomer, heedful: Callable) -> None:
         """A run directory in which nothing was trained is no obstacle, whatever the recipe was."""
-        assert heedful("train", *newcomer.settings, f"data.train=['{newcomer.data}/trian.tsv']").code == 1
+        assert heedful("train", *newcomer.settings, f"data.train=['{newcomer.data}/trian.tsv']").code == 2
         assert heedful("train", *newcomer.settings, "data.max_length=1").code == 1
         assert (
             heedful("train", *newcomer.settings, "tokenizer.source.kind=characters", "training.max_updates=1").code == 0
@@ -262,10 +262,10 @@ class TestDisk:
     @pytest.mark.parametrize(
         ("place", "nth", "text"),
         [
-            ("data/train", 1, "Cannot write"),
-            ("checkpoints/.update-00000001", 2, "Could not write"),
-            ("checkpoints/.update-00000002", 3, "Could not write"),
-            ("/.model.partial", 1, "Could not write"),
+            ("data/train", 1, "The disk is full"),
+            ("checkpoints/.update-00000001", 2, "checkpoints could not be written"),
+            ("checkpoints/.update-00000002", 3, "checkpoints could not be written"),
+            ("/.model.partial", 1, "/model could not be written"),
             ("/.writing-", 4, "The disk is full"),
         ],
     )
@@ -293,7 +293,7 @@ class TestDisk:
             patched.setattr(os, "fsync", full)
             outcome = heedful("train", *newcomer.settings)
         assert seen[0] == nth
-        refused(outcome, 1, text, "ree some", "space")
+        refused(outcome, 1, text, "The disk is full", "ree some space", f"heedful train --resume {newcomer.run}")
         assert contents(newcomer.data) == before
         assert not list(newcomer.run.rglob("*.part*"))
         assert heedful("train", *newcomer.settings, "--resume").code == 0
@@ -303,8 +303,8 @@ class TestDisk:
 class TestUse:
     def test_no_bundle(self, newcomer: Newcomer, heedful: Callable) -> None:
         source = str(newcomer.data / "test.tsv")
-        refused(heedful("translate", str(newcomer.data), source), 1, "neither a bundle nor a run", "bundle.toml")
-        refused(heedful("translate", str(newcomer.run), source), 1, f"There is no {newcomer.run}", "run directory")
+        refused(heedful("translate", str(newcomer.data), source), 2, "neither a bundle nor a run", "bundle.toml")
+        refused(heedful("translate", str(newcomer.run), source), 2, f"There is no {newcomer.run}", "run directory")
 
     def test_run_without_model(self, run: Path, newcomer: Newcomer, heedful: Callable) -> None:
         shutil.rmtree(run / "model")
@@ -323,15 +323,15 @@ class TestUse:
         refused(heedful("translate", str(run), str(run / "log.jsonl"), *options), 2, *texts)
 
     def test_missing_input(self, run: Path, heedful: Callable) -> None:
-        refused(heedful("translate", str(run), "no-such-file"), 1, "There is no file no-such-file", "standard input")
-        refused(heedful("translate", str(run), str(run)), 1, "is a directory", "Name a text file")
+        refused(heedful("translate", str(run), "no-such-file"), 2, "There is no file no-such-file", "standard input")
+        refused(heedful("translate", str(run), str(run)), 2, "is a directory", "Name a text file")
 
     def test_both_from_standard_input(self, run: Path, heedful: Callable) -> None:
         refused(heedful("score", str(run), "-", "-"), 2, "cannot both be standard input")
 
     def test_more_checkpoints_than_there_are(self, run: Path, heedful: Callable) -> None:
         before = contents(run)
-        refused(heedful("average", str(run), "--last", "9"), 1, "2 validated checkpoints, but 9", "keep_last")
+        refused(heedful("average", str(run), "--last", "9"), 2, "2 validated checkpoints, but 9", "keep_last")
         assert contents(run) == before
 
     def test_nothing_to_translate(self, run: Path, heedful: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Tokenisers and stores of a recipe: made once, kept, and made anew for another recipe."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,69 @@ def test_what_is_left_out_is_said_with_its_place(tmp_path: Path) -> None:
 def test_an_output_bias_is_not_trained(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"model\.output_bias is of imported models, and is not trained"):
         prepared(tmp_path, "model.output_bias=true")
+
+
+def change(tmp_path: Path, split: str, line: int, text: str) -> None:
+    path = tmp_path / "files" / f"{split}.tsv"
+    lines = path.read_text().splitlines()
+    lines[line - 1 : line] = text.splitlines()
+    path.write_text("".join(f"{one}\n" for one in lines))
+
+
+@pytest.fixture
+def again(tmp_path: Path) -> Callable[[bool], list[str]]:
+    """Prepare what `prepared` has made, from the files as they are; what happened."""
+    recipe = load_recipe(None, little_settings(tmp_path / "files", "data.max_length=9")).config
+    prepare(recipe, tmp_path / "data", Steps())
+
+    def prepared_again(in_use: bool) -> list[str]:
+        steps = Steps()
+        prepare(recipe, tmp_path / "data", steps, in_use=in_use)
+        return [event for event in steps.events if event != "data warning"]
+
+    return prepared_again
+
+
+class TestChangedCorpus:
+    @pytest.mark.parametrize("split", ["train", "dev"])
+    def test_is_prepared_anew_while_nothing_has_learnt_from_it(
+        self, split: str, tmp_path: Path, again: Callable
+    ) -> None:
+        assert again(False) == ["prepared"]
+        change(tmp_path, split, 3, "a b\tb a")
+        assert again(False) == ALL
+        assert again(False) == ["prepared"]
+
+    def test_is_refused_once_a_model_has_learnt_from_it(self, tmp_path: Path, again: Callable) -> None:
+        assert again(True) == ["prepared"]
+        kept = (tmp_path / "data" / "train" / "pairs.arrow").read_bytes()
+        lines = (tmp_path / "files" / "train.tsv").read_text().splitlines()
+        short = next(n for n, line in enumerate(lines, start=1) if n > 3 and len(line.split("\t")[0].split()) < 9)
+        source, target = lines[short - 1].split("\t")
+        change(tmp_path, "train", short, "a b\tb a")
+        change(tmp_path, "dev", 12, "")
+        with pytest.raises(ConfigError) as caught:
+            again(True)
+        said = f"train:{short}: {source!r} / {target!r} -> 'a b' / 'b a'"
+        assert caught.value.message.splitlines() == [
+            "The data have changed since this run began:",
+            f"  train: 200 pairs -> 200 pairs; the first that differs is {said}",
+            "  dev: 12 pairs -> 11 pairs",
+        ]
+        assert caught.value.hint == "Put the former data back, or begin another run with these: run=NAME."
+        assert (tmp_path / "data" / "train" / "pairs.arrow").read_bytes() == kept
+
+    def test_pairs_that_are_left_out_count_too(self, tmp_path: Path, again: Callable) -> None:
+        lines = (tmp_path / "files" / "train.tsv").read_text().splitlines()
+        long = next(n for n, line in enumerate(lines, start=1) if len(line.split("\t")[0].split()) > 9)
+        change(tmp_path, "train", long, lines[long - 1] + " a")
+        with pytest.raises(ConfigError, match=r"\n  train: 200 pairs -> 200 pairs\n"):
+            again(True)
+
+    def test_a_run_of_an_earlier_version_goes_on(self, tmp_path: Path, again: Callable) -> None:
+        """It kept no fingerprints."""
+        done = tmp_path / "data" / "prepared"
+        facts = json.loads(done.read_text())
+        assert facts.pop("corpus")["dev"]["pairs"] == 12
+        done.write_text(json.dumps(facts))
+        assert again(True) == ["prepared"]

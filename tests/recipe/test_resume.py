@@ -133,3 +133,47 @@ def test_less_may_be_asked_for_after_an_interruption(whole: Path, tmp_path: Path
     assert found.outcome.reason == "max_minutes"
     assert found.outcome.progress.best_update == found.outcome.progress.update == 4
     assert Run.open(tmp_path / "run").state() == "complete"
+
+
+def test_a_changed_corpus_is_refused(tmp_path: Path, heedful: Callable) -> None:
+    recipe = load_recipe(None, little_settings(tmp_path / "data", *SHORT)).config
+    with pytest.raises(Interrupted):
+        train(recipe, tmp_path / "run", report=signalling(signal.SIGINT, "train", 8))
+    former = (tmp_path / "data" / "train.tsv").read_text()
+    (tmp_path / "data" / "train.tsv").write_text("a b\tb a\n" + former)
+    outcome = heedful("train", "--resume", str(tmp_path / "run"))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert (
+        "error: The data have changed since this run began:\n  train: 200 pairs -> 201 pairs; the first" in outcome.err
+    )
+    (tmp_path / "data" / "train.tsv").write_text(former)
+    assert heedful("train", "--resume", str(tmp_path / "run")).code == 0
+
+
+def test_from_another_folder(tmp_path: Path, heedful: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative paths of the recipe begin where the run began, if they lead to nothing from here."""
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    settings = little_settings(Path("files"), *SHORT, "run=runs/mine")
+    with pytest.raises(Interrupted):
+        train(load_recipe(None, settings).config, report=signalling(signal.SIGINT, "train", 8))
+    assert Run.open(Path("runs/mine")).environment()["begun_in"] == "../.."
+    typed = Run.open(Path("runs/mine")).config_text
+    assert "files/train.tsv" in typed
+    moved = (tmp_path / "project").rename(tmp_path / "moved")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    run = moved / "runs" / "mine"
+    assert heedful("train", "--resume", str(run)).code == 0
+    for arguments in (("evaluate", str(run)), ("evaluate", str(run / "model")), ("average", str(run), "--last", "1")):
+        outcome = heedful(*arguments)
+        assert outcome.code == 0, outcome.err
+    assert Run.open(run).config_text == typed
+    assert str(tmp_path) not in (run / "model" / "recipe.toml").read_text()
+    (moved / "files" / "test.tsv").rename(moved / "files" / "gone.tsv")
+    outcome = heedful("evaluate", str(run))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "There is no file files/test.tsv" in outcome.err
+    (tmp_path / "elsewhere" / "files").mkdir()
+    (moved / "files" / "gone.tsv").rename(tmp_path / "elsewhere" / "files" / "test.tsv")
+    assert heedful("evaluate", str(run)).code == 0

@@ -1,12 +1,13 @@
 """Writing whole or not at all."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from heedful.errors import HeedfulError
-from heedful.text.files import cannot_write, replacing, write_text
+from heedful.errors import CannotWrite, HeedfulError
+from heedful.text.files import own_name, remove_abandoned, replacing, write_text
 
 
 def write_half(path: Path, stop: BaseException) -> None:
@@ -35,7 +36,7 @@ def test_an_error_while_writing_keeps_the_old_file(tmp_path: Path) -> None:
 def test_a_full_disk_is_an_error_with_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     write_text(path, "old")
-    with pytest.raises(HeedfulError, match=r"Cannot write .*a\.txt: No space left on device\.") as caught:
+    with pytest.raises(HeedfulError, match=r"The disk is full: .*a\.txt could not be written\.") as caught:
         write_half(path, OSError(errno.ENOSPC, "No space left on device"))
     assert caught.value.hint is not None
     assert "Free some space" in caught.value.hint
@@ -44,9 +45,46 @@ def test_a_full_disk_is_an_error_with_a_hint(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(HeedfulError, match="Cannot write"):
+    with pytest.raises(HeedfulError, match="could not be written: File exists"):
         write_text(tmp_path / "file" / "a.txt", "x")
 
 
-def test_other_refusals_have_no_hint_about_space(tmp_path: Path) -> None:
-    assert cannot_write(tmp_path, PermissionError(errno.EACCES, "Permission denied")).hint is None
+@pytest.mark.parametrize(
+    ("number", "said", "hint"),
+    [
+        (errno.EDQUOT, "The disk is full: there could not be written.", "Free some space"),
+        (errno.EACCES, "there may not be written (permission denied).", "belongs to you"),
+        (errno.EROFS, "there may not be written (read-only file system).", "belongs to you"),
+        (errno.EFBIG, "there could not be written: File too large.", "name another place"),
+    ],
+)
+def test_each_refusal_says_its_way_out(number: int, said: str, hint: str) -> None:
+    refusal = CannotWrite("a part", OSError(number, os.strerror(number)))
+    whole = CannotWrite("there", refusal)
+    assert whole.message == said
+    assert hint in str(whole.hint)
+    assert whole.cause is refusal.cause
+
+
+def test_what_a_killed_process_left_goes_and_what_another_one_writes_stays(tmp_path: Path) -> None:
+    dead = os.fork()
+    if dead == 0:
+        os._exit(0)
+    os.waitpid(dead, 0)
+    path = tmp_path / "a.txt"
+    (tmp_path / f".a.txt.{dead}.part").write_text("half")
+    (tmp_path / f".a.txt.{dead}.partial").mkdir()
+    others = [
+        f".a.txt.{os.getppid()}.part",
+        f".a.txt.{dead}.parts",
+        f".b.txt.{dead}.part",
+        ".a.txt.x.part",
+        "a.txt.9.part",
+    ]
+    for name in others:
+        (tmp_path / name).write_text("theirs")
+    write_text(path, "whole")
+    assert sorted(left.name for left in tmp_path.iterdir()) == sorted([*others, "a.txt", f".a.txt.{dead}.partial"])
+    remove_abandoned(path, "partial")
+    assert not (tmp_path / f".a.txt.{dead}.partial").exists()
+    assert own_name(path, "part").name == f".a.txt.{os.getpid()}.part"

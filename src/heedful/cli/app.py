@@ -14,7 +14,8 @@ import typer
 from typer.core import TyperGroup
 
 from heedful import __version__
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, Interrupted
+from heedful.training.interrupt import stop_on_termination
 
 
 class Verb(NamedTuple):
@@ -106,9 +107,16 @@ class LazyVerbs(TyperGroup):
         return name, load_verb(next(verb for verb in VERBS if verb.name == name)), rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb; what it raises becomes `error:` and `hint:` on standard error, and an exit code."""
+        """Run the verb; what it raises becomes `error:` and `hint:` on standard error, and an exit code.
+
+        SIGTERM is an interruption like Ctrl-C, so that what is half written is removed.
+        """
         try:
-            return super().invoke(ctx)
+            with stop_on_termination():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("error: Interrupted.", err=True)
+            raise typer.Exit(Interrupted.exit_code) from None
         except (typer.TyperException, typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as error:

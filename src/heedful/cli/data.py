@@ -54,9 +54,11 @@ def get(
 ) -> None:
     """Download a named data set, check it, and say where it is."""
     from heedful.data import catalogue
-    from heedful.data.split import write_splits
+    from heedful.data.split import splits_to_write, write_splits
 
     data = catalogue.get(name, folder, base_url=base_url, pairs=pairs)
+    if to is not None:
+        splits_to_write(data, to)  # what is there already is said before anything is downloaded
     files = data.fetch(_show_progress)
     if to is not None:
         files = write_splits(data, to)

@@ -44,13 +44,14 @@ def evaluate(
     That of an ensemble or of another engine belongs to no run, and is printed only.
     """
     from heedful.recipe.engines import Choice, is_native, open_engine
+    from heedful.recipe.load import run_around
     from heedful.recipe.score import read_test_set, score_test_set
 
     recipe = _recipe(model, overrides or [])
     own = _own_files(source, references or [])
     items = own or read_test_set(recipe.data, split)
     choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
-    run = None if own or ensemble or not is_native(model, choice) else _run_of(model)
+    run = None if own or ensemble or not is_native(model, choice) else run_around(model)
     with open_engine(model, choice, items.sources, tokens=False) as opened, run or nullcontext():
         for remark in opened.remarks:
             typer.echo(remark, err=True)
@@ -70,7 +71,8 @@ def _recipe(model: Path, overrides: list[str]) -> "Recipe":
     """The recipe that made the model, with other settings of what may change after training."""
     from heedful.config import parse_overrides, read_toml
     from heedful.recipe.engines import recipe_file
-    from heedful.recipe.recipe import resolve_recipe
+    from heedful.recipe.load import run_around
+    from heedful.recipe.recipe import of_run, resolve_recipe
 
     changes = parse_overrides(overrides)
     fixed = [table for table in changes.values if table not in MAY_CHANGE]
@@ -78,7 +80,9 @@ def _recipe(model: Path, overrides: list[str]) -> "Recipe":
         raise ConfigError(
             f"`{fixed[0]}` cannot be changed after training.", hint=f"Here one can set {', '.join(MAY_CHANGE)}."
         )
-    return resolve_recipe([read_toml(recipe_file(model)), changes]).config
+    recipe = resolve_recipe([read_toml(recipe_file(model)), changes]).config
+    run = run_around(model)
+    return recipe if run is None else of_run(recipe, run)
 
 
 def _in_precision(recipe: "Recipe", precision: str) -> "Recipe":
@@ -104,14 +108,6 @@ def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
     if not sources:
         raise HeedfulError(f"{source} is empty.", hint="There is nothing to score.")
     return TestSet(source.name, sources, [list(targets) for targets in zip(*columns, strict=True)], None)
-
-
-def _run_of(model: Path) -> "Run | None":
-    """The run that keeps the model: the folder itself, or the one around its bundle."""
-    from heedful.records.run import Run, is_run
-
-    folder = next((folder for folder in (model, model.resolve().parent) if is_run(folder)), None)
-    return None if folder is None else Run.open(folder)
 
 
 def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None:

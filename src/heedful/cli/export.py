@@ -29,12 +29,14 @@ def export(
     An export that differs by more than the tolerance of its number type is kept as OUT.failed, and the exit code is 3.
     """
     from heedful.decoding.shortlist import load_shortlist
+    from heedful.export.place import refuse_existing
     from heedful.export.targets import export_bundle
     from heedful.models.bundle import load_bundle
     from heedful.recipe.engines import check_choice, choose_number_type
     from heedful.recipe.load import bundle_folder
     from heedful.recipe.score import dev_sources
 
+    refuse_existing(out)
     bundle = load_bundle(bundle_folder(model))
     check_choice(bundle, to, number_type)
     lines = list(islice(read_lines(dev), sentences)) if dev is not None else dev_sources(model, sentences)

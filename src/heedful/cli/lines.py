@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import typer
 
 from heedful.data.lines import UTF8_MARK
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -22,9 +22,9 @@ def read_lines(path: Path) -> Iterator[str]:
     try:
         file = sys.stdin.buffer if str(path) == "-" else _open(path)
     except FileNotFoundError:
-        raise HeedfulError(f"There is no file {path}.", hint="Use - for standard input.") from None
+        raise ConfigError(f"There is no file {path}.", hint="Use - for standard input.") from None
     except IsADirectoryError:
-        raise HeedfulError(f"{path} is a directory.", hint="Name a text file, or - for standard input.") from None
+        raise ConfigError(f"{path} is a directory.", hint="Name a text file, or - for standard input.") from None
     with file:
         for number, raw in enumerate(_raw_lines(file, path), start=1):
             line = raw.rstrip(b"\n").removesuffix(b"\r")

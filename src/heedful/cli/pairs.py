@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.errors import ConfigError
+
 if TYPE_CHECKING:
     from heedful.data.check import Limits, ReadSplits
     from heedful.data.corpus import Reader
@@ -41,6 +43,8 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
     from heedful.data.corpus import reader
     from heedful.text.tokenizer import load_tokenizers
 
+    if tokenizers is not None and not any(tokenizers.glob("tokenizer.*.toml")):
+        raise ConfigError(f"{tokenizers} holds no tokenizers.", hint="The folder `data` or `model` of a run does.")
     loaded = None if tokenizers is None else load_tokenizers(tokenizers)
     if len(what) == 1 and what[0].endswith(".toml"):
         return _open_recipe(Path(what[0]), loaded)

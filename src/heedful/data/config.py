@@ -1,8 +1,9 @@
 """Settings of the data: which pairs, from where, and how long they may be."""
 
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from heedful.config import Config
 
@@ -38,6 +39,20 @@ class DataConfig(Config):
     allow_overlap: bool = Field(
         default=False, description="train although dev or test pairs also stand in the training data"
     )
+
+    _began_in: Path | None = PrivateAttr(default=None)
+
+    def begun_in(self, folder: Path) -> "DataConfig":
+        """The same, whose relative paths begin in `folder` where they lead to nothing from here."""
+        copy = self.model_copy()
+        copy._began_in = folder
+        return copy
+
+    def place(self, path: str) -> str:
+        """Where a file or a folder of these settings is."""
+        if self._began_in is None or Path(path).exists() or not (self._began_in / path).exists():
+            return path
+        return str(self._began_in / path)
 
     @model_validator(mode="after")
     def _one_origin(self) -> "DataConfig":

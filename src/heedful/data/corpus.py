@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from heedful.data.lines import read_lines, require_file
 from heedful.errors import ConfigError, HeedfulError
@@ -63,12 +63,38 @@ def count_pairs(paths: Sequence[str | Path], source_column: str = "source", targ
     return sum(1 for _ in read_parallel(paths, source_column, target_column))
 
 
-def fingerprint(pairs: Iterable[Pair]) -> str:
-    """SHA-256 of the texts of the pairs in their order."""
-    digest = hashlib.sha256()
-    for pair in pairs:
-        digest.update(f"{pair.source}\n{pair.target}\n".encode())
-    return digest.hexdigest()
+class Fingerprint(NamedTuple):
+    """What tells one corpus from another."""
+
+    pairs: int
+    sha256: str  # of the texts of the pairs in their order
+
+
+@final
+class Watched:
+    """Pairs on their way to somebody who reads them, once and to the end; `fingerprint` is of those that passed."""
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self._pairs, self._count, self._digest = pairs, 0, hashlib.sha256()
+
+    def __iter__(self) -> Iterator[Pair]:
+        for pair in self._pairs:
+            self._count += 1
+            self._digest.update(f"{pair.source}\n{pair.target}\n".encode())
+            yield pair
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the pairs so far."""
+        return Fingerprint(self._count, self._digest.hexdigest())
+
+
+def fingerprint(pairs: Iterable[Pair]) -> Fingerprint:
+    """Of all these pairs."""
+    watched = Watched(pairs)
+    for _ in watched:
+        pass
+    return watched.fingerprint
 
 
 def _table_kind(path: Path) -> str:

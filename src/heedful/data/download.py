@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heedful.errors import HeedfulError
-from heedful.text.files import cannot_write
+from heedful.errors import CannotWrite, HeedfulError
 
 TIMEOUT = 30.0  # seconds without a byte
 BLOCK = 1 << 16
@@ -46,7 +45,7 @@ def download(url: str, target: Path, sha256: str | None, progress: Callable[[Pro
             raise HeedfulError(f"{url}: the checksum is wrong: SHA-256 {found} instead of {sha256}.", hint=hint)
         os.replace(part, target)
     except OSError as error:
-        raise cannot_write(target, error) from error
+        raise CannotWrite(target, error) from error
 
 
 def file_sha256(path: Path) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 
 GZIP_MAGIC, UTF16_MARKS, UTF8_MARK = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), b"\xef\xbb\xbf"
 
@@ -19,8 +19,8 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     """The lines of a file without their ends, one at a time; a name that ends in .gz is unpacked on the way.
 
     `encoding` is "utf-8", or a published file's own if every string of bytes is valid in it, as in "latin-1". A byte
-    order mark at the start is left out. Raises HeedfulError with file and line where it is not there, not text, not
-    UTF-8 or damaged.
+    order mark at the start is left out. Raises ConfigError where it is not there, and HeedfulError with file and line
+    where it is not text, not UTF-8 or damaged.
     """
     require_file(path)
     return _decoded(path, encoding)
@@ -67,16 +67,14 @@ def _binary(path: Path, number: int, raw: bytes) -> HeedfulError:
 
 
 def require_file(path: Path) -> None:
-    """Raise HeedfulError unless there is such a file; the hint names the nearest names in its folder."""
+    """Raise ConfigError unless there is such a file; the hint names the nearest names in its folder."""
     if path.is_file():
         return
     if path.is_dir():
-        raise HeedfulError(f"{path} is a folder, not a file.", hint="Name a file in it.")
+        raise ConfigError(f"{path} is a folder, not a file.", hint="Name a file in it.")
     folder = path.parent
     if not folder.is_dir():
-        raise HeedfulError(
-            f"There is no file {path}: its folder is not there either.", hint=f"You are in {Path.cwd()}."
-        )
+        raise ConfigError(f"There is no file {path}: its folder is not there either.", hint=f"You are in {Path.cwd()}.")
     near = difflib.get_close_matches(path.name, [entry.name for entry in folder.iterdir()], n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(str(folder / name) for name in near)}?" if near else f"You are in {Path.cwd()}."
-    raise HeedfulError(f"There is no file {path}.", hint=hint)
+    raise ConfigError(f"There is no file {path}.", hint=hint)

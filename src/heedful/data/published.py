@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 
 from heedful.data.download import Progress, download
 from heedful.data.lines import read_lines
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 
 
 class PublishedFile(NamedTuple):
@@ -36,7 +36,7 @@ class Place:
             found = [path for name in (file.name, f"{file.name}.gz") if (path := self._folder / name).is_file()]
             if not found:
                 hint = f"Leave the folder out to download it, or put it there from {self._base_url}/{file.name}"
-                raise HeedfulError(f"The local copy has no {self._folder / file.name}.", hint=hint)
+                raise ConfigError(f"The local copy has no {self._folder / file.name}.", hint=hint)
             return _counted(found[0], file)
         path = self._cache / file.name
         new = not path.exists()

@@ -13,7 +13,7 @@ import numpy as np
 from heedful.data.corpus import Pair, read_parallel
 from heedful.data.named import DataSet
 from heedful.data.survey import text_hash
-from heedful.errors import ConfigError, HeedfulError
+from heedful.errors import ConfigError
 from heedful.text.files import replacing
 
 SPLITS = ("train", "dev", "test")
@@ -39,13 +39,13 @@ def split_corpus(paths: Sequence[Path], folder: Path, sizes: Sizes, columns: Col
     if dev < 0 or test < 0 or dev + test == 0:
         hint = "For example: --dev 1000 --test 1000"
         raise ConfigError(f"Nothing to split off: {dev} pairs of dev and {test} of test.", hint=hint)
+    files = {split: _names(paths, folder, split) for split, size in zip(SPLITS, (1, dev, test), strict=True) if size}
+    _refuse_to_overwrite([path for group in files.values() for path in group])
     hashes = np.array([text_hash(pair.source) for pair in read_parallel(paths, *columns)], np.uint64)
     places = _assign(hashes, dev, test, seed)
     if not (places == 0).any():
         hint = f"There are {len(hashes):,} pairs in all."
         raise ConfigError(f"With {dev:,} pairs of dev and {test:,} of test, nothing is left to train on.", hint=hint)
-    files = {split: _names(paths, folder, split) for split, size in zip(SPLITS, (1, dev, test), strict=True) if size}
-    _refuse_to_overwrite([path for group in files.values() for path in group])
     with ExitStack() as stack:
         outputs = {split: [stack.enter_context(replacing(path)) for path in group] for split, group in files.items()}
         if len(paths) == 1:
@@ -58,8 +58,7 @@ def split_corpus(paths: Sequence[Path], folder: Path, sizes: Sizes, columns: Col
 
 def write_splits(data: DataSet, folder: Path) -> list[Path]:
     """Write each split of a named data set as a .tsv with a header; files that are there are never overwritten."""
-    paths = [folder / f"{split}.tsv" for split in data.about.splits]
-    _refuse_to_overwrite(paths)
+    paths = splits_to_write(data, folder)
     for split, path in zip(data.about.splits, paths, strict=True):
         with replacing(path) as output:
             output.write(HEADER)
@@ -68,10 +67,17 @@ def write_splits(data: DataSet, folder: Path) -> list[Path]:
     return paths
 
 
+def splits_to_write(data: DataSet, folder: Path) -> list[Path]:
+    """The files that `write_splits` will write. Raises ConfigError where one is there already."""
+    paths = [folder / f"{split}.tsv" for split in data.about.splits]
+    _refuse_to_overwrite(paths)
+    return paths
+
+
 def _refuse_to_overwrite(paths: Sequence[Path]) -> None:
     for path in paths:
         if path.exists():
-            raise HeedfulError(f"{path} is there already.", hint="Name another folder, or remove the file yourself.")
+            raise ConfigError(f"{path} exists already.", hint="Name another folder, or remove the file yourself.")
 
 
 def _assign(hashes: np.ndarray, dev: int, test: int, seed: int) -> np.ndarray:

@@ -145,9 +145,17 @@ def vocabulary_map(shortlist: Shortlist, source: Sequence[str], target: Sequence
 
 
 def save_shortlist(folder: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> None:
-    """Write `shortlist.safetensors` and `shortlist.toml` into a bundle; the facts are written last."""
+    """Write `shortlist.safetensors` and `shortlist.toml` into a bundle; the facts are written last.
+
+    Raises CannotWrite where the system refuses; a bundle without a shortlist then still has none.
+    """
     write_tensors(folder / TABLE, {"likely": shortlist.likely.int(), "always": shortlist.always.int()})
-    write_text(folder / FACTS, tomlkit.dumps(_facts(tokenizers)))
+    try:
+        write_text(folder / FACTS, tomlkit.dumps(_facts(tokenizers)))
+    except BaseException:
+        if not (folder / FACTS).exists():
+            (folder / TABLE).unlink()
+        raise
 
 
 def load_shortlist(folder: Path, tokenizers: Tokenizers) -> Shortlist | None:

@@ -20,7 +20,7 @@ from heedful.decoding.searcher import Searcher
 from heedful.decoding.segments import END, Segment, batches, join_segments, segment_line, tokens_of
 from heedful.decoding.shortlist import Shortlist
 from heedful.decoding.translation import Scored, Translation
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
 from heedful.models.inference import Prepared
 from heedful.models.interface import Answerer, Model, Seq2Seq
@@ -168,11 +168,12 @@ class Translator:
         ready = self._prepared.ready()
         if isinstance(ready, Answerer):
             return Asker(ready, self.search)
-        if self.search.shortlist and self.shortlist is None:
-            hint = "Make one: heedful shortlist RUN."
-            raise HeedfulError("A shortlist is asked for, but this model has none.", hint=hint)
-        shortlist = self.shortlist if self.search.shortlist else None
         assert isinstance(ready, Seq2Seq)
+        if self.search.shortlist and self.shortlist is None:
+            ready.logits_among(torch.zeros(0, dtype=torch.long))  # a model that cannot be narrowed says so itself
+            hint = "Make one: heedful shortlist RUN."
+            raise ConfigError("A shortlist is asked for, but this model has none.", hint=hint)
+        shortlist = self.shortlist if self.search.shortlist else None
         return Searcher(ready, self.search, self.tokenizers.target.decode, shortlist)
 
     @property

@@ -49,15 +49,15 @@ class CTranslate2Translator:
     def __init__(self, reader: Reader, tokenizers: Tokenizers, search: SearchConfig, longest: int) -> None:
         """`longest` is the number of positions: those of a source with its EOS, or of an output with BOS.
 
-        Raises ConfigError where the settings ask for what the library does not do, or not as ours, and HeedfulError
-        where they ask for a shortlist and there is none.
+        Raises ConfigError where the settings ask for what the library does not do, or not as ours, or for a shortlist
+        and there is none.
         """
         for key in OTHER_WAYS:
             if getattr(search, key):
                 raise ConfigError(f"The engine ctranslate2 has no `{key}`.", hint=HINT)
         if search.shortlist and not reader.has_shortlist:
-            hint = "Make one with heedful shortlist RUN, and export the model again."
-            raise HeedfulError("A shortlist is asked for, but this export has none.", hint=hint)
+            hint = "Make one: heedful shortlist RUN. An export takes it along when it is made again."
+            raise ConfigError("A shortlist is asked for, but this model has none.", hint=hint)
         self.reader, self.tokenizers, self.search, self.longest = reader, tokenizers, search, longest
         self.scores_tokens = True
 

@@ -1,7 +1,6 @@
 """The package ctranslate2 and a folder of it: token strings, number types, threads. Knows no search and no text."""
 
 import json
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, final
@@ -9,18 +8,15 @@ from typing import Any, NamedTuple, final
 import torch
 
 from heedful.errors import HeedfulError
+from heedful.export.extras import package
 from heedful.text.vocabulary import EOS
 
 MAP = "vmap.txt"  # the library's name for a lexical shortlist
 
 
 def library() -> ModuleType:
-    """The package ctranslate2. Raises HeedfulError where it is not installed."""
-    try:
-        return import_module("ctranslate2")
-    except ImportError:
-        hint = "Install it with: pip install 'heedful[fast]'."
-        raise HeedfulError("CTranslate2 is not installed.", hint=hint) from None
+    """The package ctranslate2."""
+    return package("ctranslate2")
 
 
 class Threads(NamedTuple):

@@ -13,7 +13,7 @@ from torch import Tensor
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.search import length_penalty
 from heedful.decoding.translation import Candidate, Token, Translation
-from heedful.errors import HeedfulError
+from heedful.export.extras import package
 
 ROWS = 32  # lines that are translated at once
 END = "</s>"
@@ -77,12 +77,8 @@ class TransformersEngine:
 
 
 def transformers() -> Any:
-    """The module. Raises HeedfulError where it is not installed."""
-    try:
-        import transformers as library  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        hint = "Install it: pip install 'heedful[huggingface]'."
-        raise HeedfulError("This needs the package transformers, which is not installed.", hint=hint) from None
+    """The package, without its bars."""
+    library: Any = package("transformers")
     library.utils.logging.disable_progress_bar()
     return library
 

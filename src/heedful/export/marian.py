@@ -24,7 +24,8 @@ from heedful.data.catalogue import IMPORTED
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
-from heedful.export.huggingface_engine import TransformersEngine, transformers
+from heedful.export.extras import package
+from heedful.export.huggingface_engine import TransformersEngine
 from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
 from heedful.export.parity import Parity, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place, refuse_existing
@@ -109,6 +110,9 @@ def _generation(folder: Path) -> Json:
 def _checked_config(folder: Path) -> Json:
     """`config.json` of a MarianMTModel that Heedful can express. Raises ConfigError for any other."""
     path = folder / "config.json"
+    if not path.exists():
+        what = f"{folder} has no config.json" if folder.is_dir() else f"There is no folder {folder}"
+        raise ConfigError(f"{what}.", hint="Name the folder of a Marian checkpoint.")
     config = {**DEFAULTS, **_read_json(path)}
     if config.get("model_type") != "marian":
         hint = "Other kinds of models cannot be imported."
@@ -181,8 +185,8 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     Raises ConfigError before any work where `out` exists or Heedful has no such model, and CheckFailed where the two
     disagree: the bundle is then kept as `OUT.failed`, with the report.
     """
-    transformers()
     refuse_existing(out)
+    package("transformers")
     bundle = import_marian(folder)
     search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
     theirs = TransformersEngine(folder, search)

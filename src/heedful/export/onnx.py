@@ -9,10 +9,11 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import heedful
 from heedful.config import Layer, resolve
-from heedful.errors import HeedfulError
+from heedful.export.extras import package
 from heedful.export.onnx_graph import weights_in
 from heedful.export.onnx_runner import ENCODER, STEP, open_export, tokenizers_fact
 from heedful.export.onnx_transformer import encoder_graph, step_graph
@@ -53,12 +54,9 @@ def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     "int8" is onnxruntime's dynamic quantisation: weights are rounded once, an output channel at a time, and inputs of
     the products when they are there, so that a line's result may depend on the others of its batch.
     """
-    try:
-        import onnx
-    except ImportError:
-        raise HeedfulError("onnx is not installed.", hint="pip install 'heedful[onnx]'") from None
-
+    onnx: Any = package("onnx")
     config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
+    assert isinstance(bundle.model, Seq2Seq), "only Transformers are expressible"
     write_graphs(bundle.model, config, folder, _facts(bundle, config))
     if number_type == "int8":
         _quantise(folder / ENCODER)
@@ -70,8 +68,7 @@ def export(bundle: Bundle, folder: Path, number_type: str) -> None:
 
 def write_graphs(model: Seq2Seq, config: TransformerConfig, folder: Path, facts: Mapping[str, str]) -> None:
     """Both graphs in float32 and their weights; `facts` become the metadata of both."""
-    import onnx
-
+    onnx: Any = package("onnx")
     write_tensors(folder / WEIGHTS, {name: tensor.float() for name, tensor in weights_of(model).items()})
     weights = weights_in(folder / WEIGHTS)
     for name, graph in ((ENCODER, encoder_graph), (STEP, step_graph)):
@@ -96,9 +93,8 @@ def _quantise(path: Path) -> None:
     A matrix that is both looked up and multiplied with is made two first: onnxruntime up to 1.28 turns it for the
     product, and then looks up columns for rows.
     """
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
+    onnx: Any = package("onnx")
+    quantization: Any = package("onnxruntime.quantization")
     model = onnx.load(path)
     looked_up = {node.input[0] for node in model.graph.node if node.op_type == "Gather"}
     matrices = {tensor.name: tensor for tensor in model.graph.initializer if tensor.name in looked_up}
@@ -108,11 +104,11 @@ def _quantise(path: Path) -> None:
             copy.CopyFrom(matrices[node.input[1]])
             node.input[1] = copy.name = f"{node.name}.weight"
     # Unsigned: on processors without VNNI the products of unsigned inputs with signed weights overflow 16 bits.
-    unsigned = QuantType.QUInt8
+    unsigned = quantization.QuantType.QUInt8
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.ERROR)  # it advises a step that folds constants and infers shapes: there are none to fold
     try:
-        quantize_dynamic(model, path, per_channel=True, weight_type=unsigned)
+        quantization.quantize_dynamic(model, path, per_channel=True, weight_type=unsigned)
     finally:
         root.setLevel(level)

@@ -15,7 +15,8 @@ from heedful.attention import Map
 from heedful.config import Layer, read_toml, resolve
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
+from heedful.export.extras import package
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
@@ -123,8 +124,8 @@ class OnnxModel(Seq2Seq):
         return int(self.facts["longest"]) if "longest" in self.facts else None
 
     def output_weight(self) -> Float[Tensor, "V D"]:
-        hint = "Use the bundle that it was made from."
-        raise HeedfulError("An ONNX export keeps its output matrix inside its graph.", hint=hint)
+        hint = "Use the engine native or ctranslate2, with the bundle that it was made from."
+        raise ConfigError("The engine onnx has no `shortlist`: its output matrix is inside its graph.", hint=hint)
 
     def logits(self, hidden: Float[Tensor, "*rows V"]) -> Float[Tensor, "*rows V"]:
         return hidden
@@ -133,7 +134,7 @@ class OnnxModel(Seq2Seq):
 def _refuse_maps(maps: list[Map] | None) -> None:
     if maps is not None:
         hint = "Inspect the bundle that it was made from."
-        raise HeedfulError("An ONNX export has no attention maps to look at.", hint=hint)
+        raise ConfigError("An ONNX export has no attention maps to look at.", hint=hint)
 
 
 def _inputs(step: Any, what: str) -> list[Heads]:
@@ -143,10 +144,7 @@ def _inputs(step: Any, what: str) -> list[Heads]:
 
 def _session(path: Path) -> Any:
     """An onnxruntime session on the CPU, with as many threads as torch uses."""
-    try:
-        import onnxruntime
-    except ImportError:
-        raise HeedfulError("onnxruntime is not installed.", hint="pip install 'heedful[onnx]'") from None
+    onnxruntime: Any = package("onnxruntime")
     if not path.is_file():
         raise HeedfulError(f"{path} is missing.", hint="Copy the whole folder of the export again.")
     options = onnxruntime.SessionOptions()

@@ -6,12 +6,13 @@ Knows nothing of what is in it.
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from heedful.errors import CheckFailed, ConfigError
 from heedful.export.parity import Parity
 from heedful.records.files import explained
+from heedful.text.files import own_name, remove_abandoned
 
 
 def refuse_existing(out: Path) -> None:
@@ -22,20 +23,26 @@ def refuse_existing(out: Path) -> None:
 
 @contextmanager
 def prepared_place(out: Path) -> Iterator[Path]:
-    """An empty folder beside `out` to fill, of this process alone; it is removed if `put_in_place` has not moved it.
+    """An empty folder beside `out` to fill, of this process alone; it is removed if `put_in_place` has not moved it,
+    and so are those of processes that were killed.
 
-    Raises ConfigError where `out` exists already.
+    Raises ConfigError where `out` exists already, and CannotWrite where the system refuses.
     """
     refuse_existing(out)
     out = out.absolute()
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+    partial = own_name(out, "partial")
+    above = [folder for folder in out.parents if not folder.exists()]  # the nearest first
     with explained(out):
         try:
+            remove_abandoned(out, "partial")
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
             yield partial
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+            for folder in above:
+                with suppress(OSError):  # something was put there
+                    folder.rmdir()
 
 
 def put_in_place(partial: Path, out: Path, parity: Parity, what: str = "The export") -> None:

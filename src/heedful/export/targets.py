@@ -26,6 +26,7 @@ from heedful.decoding.config import SearchConfig
 from heedful.decoding.shortlist import Shortlist, save_shortlist
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
+from heedful.export.extras import package
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
 from heedful.export.seal import check_seal, seal_of
@@ -67,6 +68,7 @@ TARGETS: dict[str, str] = {  # the name of a target and its module
     "huggingface": "heedful.export.huggingface",
     "onnx": "heedful.export.onnx",
 }
+NEEDS = {"ctranslate2": ("ctranslate2",), "huggingface": ("transformers",), "onnx": ("onnx", "onnxruntime")}
 GREEDY = frozenset({"huggingface"})  # their own beam search ends and ranks by other rules: greedy search is compared
 NATIVE = ("attention_top_k", "attention_window")  # of a model; no target has them
 SHORTLISTED = frozenset({"ctranslate2"})  # can use a lexical shortlist
@@ -93,10 +95,10 @@ def is_export(folder: Path) -> bool:
 
 
 def read_export(folder: Path) -> Export:
-    """What an export says of itself. Raises HeedfulError where it is none, or of another version."""
+    """What an export says of itself. Raises ConfigError where it is none, HeedfulError for another version."""
     if not is_export(folder):
         hint = "Make one with: heedful export MODEL OUT --to TARGET."
-        raise HeedfulError(f"{folder} is no export: it has no {FACTS}.", hint=hint)
+        raise ConfigError(f"{folder} is no export: it has no {FACTS}.", hint=hint)
     facts = read_toml(folder / FACTS).values
     if facts.get("format") != FORMAT or facts.get("target") not in TARGETS:
         hint = f"It was written by heedful {facts.get('heedful', 'unknown')}; this is {heedful.__version__}."
@@ -113,7 +115,9 @@ def open_export(folder: Path) -> Engine:
 
 
 def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such number type: before any work."""
+    """Raises ConfigError where a target cannot express a model, or has no such number type, and HeedfulError where its
+    packages are not installed: before any work.
+    """
     module = target_module(target)
     if number_type not in module.TOLERANCES:
         hint = f"{target} has {', '.join(module.TOLERANCES)}."
@@ -131,6 +135,8 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
         if getattr(search, key):
             hint = f"Take `{key}` out of [search] in the bundle's recipe.toml, or use the native engine."
             raise ConfigError(f"{target} has no `{key}`, which this model's recipe asks for.", hint=hint)
+    for name in NEEDS.get(target, ()):
+        package(name)
 
 
 def write_export(

@@ -9,7 +9,6 @@
 Knows of the recipe only its `model` table; the rest is carried along.
 """
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,11 +17,12 @@ import tomlkit
 
 import heedful
 from heedful.config import Tree, read_toml
-from heedful.errors import HeedfulError
+from heedful.errors import CannotWrite, ConfigError, HeedfulError
 from heedful.models.build import build_model
 from heedful.models.interface import Model
 from heedful.models.kinds import model_config_of
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
+from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 FORMAT = 1
@@ -42,27 +42,27 @@ def is_bundle(folder: Path) -> bool:
 
 
 def save_bundle(folder: Path, bundle: Bundle, card: str) -> None:
-    """Write a bundle whole or not at all; one that is there already is replaced only once the new one is complete."""
+    """Write a bundle whole or not at all; one that is there already is replaced only once the new one is complete.
+
+    Raises CannotWrite where the system refuses.
+    """
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)
         write_tensors(partial / FILE, weights_of(bundle.model))
         bundle.tokenizers.save(partial)
-        _write(partial / "recipe.toml", tomlkit.dumps(bundle.recipe))
-        _write(partial / "README.md", card)
-        _write(partial / "bundle.toml", tomlkit.dumps(_facts(bundle.tokenizers)))
+        write_text(partial / "recipe.toml", tomlkit.dumps(bundle.recipe))
+        write_text(partial / "README.md", card)
+        write_text(partial / "bundle.toml", tomlkit.dumps(_facts(bundle.tokenizers)))
         replaced = folder.with_name(f".{folder.name}.replaced")
         shutil.rmtree(replaced, ignore_errors=True)
         if folder.exists():
             folder.rename(replaced)
         partial.rename(folder)
         shutil.rmtree(replaced, ignore_errors=True)
-    except OSError as error:
-        raise HeedfulError(
-            f"Could not write the bundle {folder}: {error.strerror}.",
-            hint="The checkpoints are whole. Free some disk space, then go on with --resume.",
-        ) from None
+    except (OSError, CannotWrite) as refusal:
+        raise CannotWrite(folder, refusal) from refusal
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -78,7 +78,7 @@ def load_bundle(folder: Path) -> Bundle:
             else "is a file"
         )
         hint = "Name the `model` folder of a finished run, or the run directory itself."
-        raise HeedfulError(f"{folder} {what}.", hint=hint)
+        raise ConfigError(f"{folder} {what}.", hint=hint)
     facts = read_toml(folder / "bundle.toml").values
     if facts.get("format") != FORMAT:
         hint = f"It was written by heedful {facts.get('heedful', 'unknown')}; this is {heedful.__version__}."
@@ -107,10 +107,3 @@ def _facts(tokenizers: Tokenizers) -> dict[str, Any]:
             "target": tokenizers.target.fingerprint,
         },
     }
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

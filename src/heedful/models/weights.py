@@ -3,7 +3,6 @@
 Knows no configuration and no text; `heedful.models.bundle` adds those.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
+from heedful.text.files import write_bytes
 
 FILE = "model.safetensors"
 
@@ -23,19 +23,8 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write a safetensors file whole or not at all, and onto the disk before returning."""
-    data = save({name: tensor.detach().contiguous() for name, tensor in tensors.items()})
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        hint = "Nothing that was there before is lost. Free some disk space, then go on with --resume."
-        raise HeedfulError(f"Could not write {path}: {error.strerror}.", hint=hint) from None
+    """Write a safetensors file whole or not at all, and onto the disk before returning. Raises CannotWrite."""
+    write_bytes(path, save({name: tensor.detach().contiguous() for name, tensor in tensors.items()}))
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

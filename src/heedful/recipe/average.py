@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError
 from heedful.models.build import build_model
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.recipe import stored_recipe
@@ -14,7 +14,7 @@ from heedful.training.checkpoint import CheckpointFolder
 def average_run(folder: Path, last: int) -> Finished:
     """Bundle and score the mean of the `last` validated checkpoints (0: the best one).
 
-    Raises HeedfulError if the run has fewer.
+    Raises ConfigError if the run has fewer.
     """
     with Run.open(folder) as run:
         recipe = stored_recipe(folder)
@@ -22,7 +22,7 @@ def average_run(folder: Path, last: int) -> Finished:
         there = len(checkpoints.validated())
         if there < max(last, 1):
             hint = "training.keep_last decides how many are kept."
-            raise HeedfulError(
+            raise ConfigError(
                 f"The run {folder} has {there} validated checkpoints, but {max(last, 1)} were asked for.", hint=hint
             )
         training = recipe.training.model_copy(update={"average_last": last})

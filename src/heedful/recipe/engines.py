@@ -115,7 +115,10 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
         choice = choice._replace(number_type=None)
     native = is_native(model, choice)
     if not native and (choice.others or choice.mean):
-        raise ConfigError("--ensemble is for the native engine and for bundles.", hint="Leave --engine out.")
+        way_out = "Leave --engine out."
+        if is_export(model):
+            way_out = f"{model} is an export: name the bundle or the run that it was made from."
+        raise ConfigError("--ensemble is for the native engine and for bundles.", hint=way_out)
     if is_export(model):
         yield _lightened(_open_export(model, choice), tokens)
     elif native:

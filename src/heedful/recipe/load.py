@@ -13,27 +13,31 @@ from heedful.export.targets import is_export
 from heedful.models.bundle import is_bundle, load_bundle
 from heedful.models.device import DeviceName, choose_device
 from heedful.models.interface import Seq2Seq
-from heedful.recipe.recipe import Recipe
+from heedful.recipe.recipe import Recipe, of_run
+from heedful.records.run import Run, is_run
 from heedful.text.tokenizer import Tokenizers
 
 
 def bundle_folder(path: Path) -> Path:
-    """The bundle that a path names: itself, or that of a run directory. Raises HeedfulError with the way out."""
+    """The bundle that a path names: itself, or that of a run directory.
+
+    Raises ConfigError where it names neither, and HeedfulError where the run has no bundle yet.
+    """
     if not path.exists():
-        raise HeedfulError(f"There is no {path}.", hint="Name a run directory or the `model` folder of one.")
+        raise ConfigError(f"There is no {path}.", hint="Name a run directory or the `model` folder of one.")
     if is_bundle(path):
         return path
     if is_bundle(path / "model"):
         return path / "model"
     if is_export(path):
         hint = "Name the bundle or the run that it was made from."
-        raise HeedfulError(f"{path} is an export, and here a bundle is wanted.", hint=hint)
+        raise ConfigError(f"{path} is an export, and here a bundle is wanted.", hint=hint)
     if (path / "config.resolved.toml").is_file():
         raise HeedfulError(
             f"The run {path} has no model yet.",
             hint=f"Finish it with: heedful train --resume {path}, or `heedful average {path}`.",
         )
-    raise HeedfulError(
+    raise ConfigError(
         f"{path} is neither a bundle nor a run directory.", hint="A bundle holds bundle.toml and model.safetensors."
     )
 
@@ -46,7 +50,7 @@ def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     folder = bundle_folder(Path(path))
     bundle = load_bundle(folder)
     shortlist = load_shortlist(folder, bundle.tokenizers)
-    return Translator(bundle.model.to(choose_device(device)), bundle.tokenizers, recipe_of(path).search, shortlist)
+    return Translator(bundle.model.to(choose_device(device)), bundle.tokenizers, _made_with(folder).search, shortlist)
 
 
 def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -> Translator:
@@ -79,4 +83,15 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
 
 def recipe_of(path: str | Path) -> Recipe:
     """The recipe that a bundle, or the bundle of a run directory, was made with."""
-    return resolve(Recipe, [read_toml(bundle_folder(Path(path)) / "recipe.toml")]).config
+    recipe, run = _made_with(bundle_folder(Path(path))), run_around(Path(path))
+    return recipe if run is None else of_run(recipe, run)
+
+
+def _made_with(bundle: Path) -> Recipe:
+    return resolve(Recipe, [read_toml(bundle / "recipe.toml")]).config
+
+
+def run_around(model: Path) -> Run | None:
+    """The run that keeps a model: the folder itself, or the one around its bundle; None where there is none."""
+    folder = next((folder for folder in (model, model.resolve().parent) if is_run(folder)), None)
+    return None if folder is None else Run.open(folder)

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from heedful.config import to_tree
+from heedful.config import Tree, to_tree
 from heedful.data.catalogue import load_split
 from heedful.data.check import check_data
+from heedful.data.corpus import Fingerprint, Pair, Watched, fingerprint
 from heedful.data.store import PairStore, Possible, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.models.config import TransformerConfig
@@ -41,20 +42,22 @@ class Prepared(NamedTuple):
     dev: PairStore
 
 
-def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
-    """Train the tokenisers and encode the corpora into `folder`, or open what is there, complete and of this recipe.
+def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = False) -> Prepared:
+    """Train the tokenisers and encode the corpora into `folder`, or open what is there, complete, of this recipe, and
+    of the pairs that it names today.
 
-    Raises HeedfulError for a corpus that cannot be read, and CheckFailed where dev or test pairs stand in the training
-    data, before any work is done.
+    With `in_use` a model has learnt from what is there, and pairs that have changed since are a ConfigError. Raises
+    HeedfulError for a corpus that cannot be read, and CheckFailed where dev or test pairs stand in the training data,
+    before any work is done.
     """
     if isinstance(recipe.model, TransformerConfig) and recipe.model.output_bias:
         raise ConfigError("model.output_bias is of imported models, and is not trained.", hint="Leave it out.")
-    made_from = _origin(recipe)
-    if not (folder / DONE).is_file() or (folder / DONE).read_text(encoding="utf-8") != made_from:
+    if not _is_there(recipe, folder, in_use):
         _check(recipe, report)
         shutil.rmtree(folder, ignore_errors=True)  # of another recipe, or left by a kill; it is made from the corpus
-        _prepare(recipe, folder, report)
-        write_text(folder / DONE, made_from)
+        corpus = _prepare(recipe, folder, report)
+        made_from = {**_origin(recipe), "corpus": corpus}
+        write_text(folder / DONE, json.dumps(made_from, ensure_ascii=False, indent=1) + "\n")
     prepared = Prepared(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
     report("prepared", _facts(prepared))
     if recipe.model.one_vocabulary:
@@ -63,12 +66,47 @@ def prepare(recipe: Recipe, folder: Path, report: Report) -> Prepared:
     return prepared
 
 
-def _origin(recipe: Recipe) -> str:
-    """Everything in a recipe that decides what is prepared."""
+def _is_there(recipe: Recipe, folder: Path, in_use: bool) -> bool:
+    """Whether the folder holds what this recipe and its corpus come to."""
+    if not (folder / DONE).is_file():
+        return False
+    made_from: Tree = json.loads((folder / DONE).read_text(encoding="utf-8"))
+    corpus = made_from.pop("corpus", None)
+    if made_from != _origin(recipe):
+        return False
+    if corpus is None:  # before heedful kept fingerprints
+        return in_use
+    former = {split: Fingerprint(**facts) for split, facts in corpus.items()}
+    changed = [split for split in former if fingerprint(load_split(recipe.data, split)) != former[split]]
+    if changed and in_use:
+        lines = [f"  {_first_change(recipe, split, open_store(folder / split))}" for split in changed]
+        hint = "Put the former data back, or begin another run with these: run=NAME."
+        raise ConfigError("The data have changed since this run began:\n" + "\n".join(lines), hint=hint)
+    return not changed
+
+
+def _first_change(recipe: Recipe, split: str, store: PairStore) -> str:
+    """The first pair of a split that is not as it was stored, and how many there were and are."""
+    number, index, first = 0, 0, ""
+    for number, pair in enumerate(load_split(recipe.data, split), start=1):
+        if index < len(store) and store.origin(index) + 1 == number:
+            was = store.pair(index)
+            if not first and was != pair:
+                first = f"; the first that differs is {split}:{number}: {_shown(was)} -> {_shown(pair)}"
+            index += 1
+    return f"{split}: {len(store) + sum(store.dropped.values()):,} pairs -> {number:,} pairs{first}"
+
+
+def _shown(pair: Pair) -> str:
+    return f"{pair.source[:50]!r} / {pair.target[:50]!r}"
+
+
+def _origin(recipe: Recipe) -> Tree:
+    """Everything in a recipe that decides what is prepared, but for the pairs themselves."""
     parts = {"seed": recipe.seed, "data": to_tree(recipe.data), "tokenizer": to_tree(recipe.tokenizer)}
     if _possible(recipe) is not None:
         parts["model"] = to_tree(recipe.model)
-    return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
+    return parts
 
 
 def _check(recipe: Recipe, report: Report) -> None:
@@ -83,16 +121,19 @@ def _check(recipe: Recipe, report: Report) -> None:
         report("data warning", {"text": what, "hint": finding.hint})
 
 
-def _prepare(recipe: Recipe, folder: Path, report: Report) -> None:
+def _prepare(recipe: Recipe, folder: Path, report: Report) -> Tree:
+    """Make tokenisers and stores; the fingerprints of train and dev."""
     report("tokenizers", {})
     tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     tokenizers.save(folder)
     report("encoding", {})
-    train, longest = load_split(recipe.data, "train"), recipe.data.max_length
+    train, dev = (Watched(load_split(recipe.data, split)) for split in ("train", "dev"))
+    longest = recipe.data.max_length
     store = build_store(folder / "train", train, tokenizers, longest, _possible(recipe))
     if any(store.dropped.values()):
         report("data warning", _left_out(store, longest))
-    build_store(folder / "dev", load_split(recipe.data, "dev"), tokenizers, NO_LIMIT)
+    build_store(folder / "dev", dev, tokenizers, NO_LIMIT)
+    return {"train": train.fingerprint._asdict(), "dev": dev.fingerprint._asdict()}
 
 
 def _possible(recipe: Recipe) -> Possible | None:

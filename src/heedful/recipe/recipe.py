@@ -15,6 +15,7 @@ from heedful.models.ctc_config import CTCConfig
 from heedful.models.kinds import AnyModelConfig
 from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
+from heedful.records.run import Run
 from heedful.text.config import TokenizerConfig
 from heedful.training.config import TrainingConfig
 
@@ -87,8 +88,8 @@ class Recipe(Config):
 
 
 def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
-    """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths stay relative
-    to the caller.
+    """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths begin where
+    the caller is.
     """
     if path is not None and not path.exists() and str(path) in preset_names():
         hint = f"Begin a recipe with it (heedful init --preset {path}), or set preset={path} and your data."
@@ -100,7 +101,13 @@ def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
 
 def stored_recipe(folder: Path) -> Recipe:
     """The recipe that a run directory was begun with."""
-    return resolve_recipe([read_toml(folder / "config.resolved.toml")]).config
+    return of_run(resolve_recipe([read_toml(folder / "config.resolved.toml")]).config, Run(folder))
+
+
+def of_run(recipe: Recipe, run: Run) -> Recipe:
+    """A recipe whose data are also found where the run was begun, so that it need not go on in the same folder."""
+    begun_in = run.begun_in
+    return recipe if begun_in is None else recipe.model_copy(update={"data": recipe.data.begun_in(begun_in)})
 
 
 def resolve_recipe(layers: Sequence[Layer]) -> Resolved:

@@ -51,7 +51,8 @@ def read_test_set(data: DataConfig, split: str) -> TestSet:
 def dev_sources(model: Path, most: int) -> list[str]:
     """The first sources of the dev split of a run's recipe.
 
-    Raises ConfigError where `model` is no run directory, and HeedfulError where the run's data are gone.
+    Raises ConfigError where `model` is no run directory or the run's data are gone, and HeedfulError where they are
+    damaged.
     """
     hint = "Name a file of sentences, one a line, by --dev."
     if not is_run(model):
@@ -59,7 +60,7 @@ def dev_sources(model: Path, most: int) -> list[str]:
     try:
         return [pair.source for pair in islice(load_split(recipe_of(model).data, "dev"), most)]
     except HeedfulError as error:
-        raise HeedfulError(f"The dev split of {model} cannot be read: {error.message}", hint=hint) from None
+        raise type(error)(f"The dev split of {model} cannot be read: {error.message}", hint=hint) from None
 
 
 def final_split(data: DataConfig) -> str:

@@ -14,7 +14,7 @@ from heedful.config import flatten, to_toml
 from heedful.data.ahead import Ahead
 from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.decoding.translator import Translator
-from heedful.errors import ConfigError, Interrupted
+from heedful.errors import CannotWrite, ConfigError, HeedfulError, Interrupted
 from heedful.evaluation.metrics import metrics_for
 from heedful.models.build import build_model
 from heedful.models.device import choose_device, device_of
@@ -23,7 +23,7 @@ from heedful.recipe.calibrate import settled
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.preflight import Preflight, preflight
 from heedful.recipe.prepare import Prepared, Report, prepare
-from heedful.recipe.recipe import Recipe, load_recipe, stored_recipe
+from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
 from heedful.recipe.score import TestSet, final_split, read_test_set, score_test_set
 from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
@@ -80,10 +80,13 @@ def train(
         Run.create(folder, to_toml(resolved), command, _changeable(folder, to_toml(resolved))) as run,
     ):
         try:
-            return _train(resolved, run, report)
+            return _train(of_run(resolved, run), run, report)
         except KeyboardInterrupt:
             message = "Interrupted; what was finished is kept."
             raise Interrupted(message, hint=f"Go on with: {resume_command(folder)}") from None
+        except CannotWrite as refusal:
+            hint = f"What was written before is whole. Free some space, or mend it; then: {resume_command(folder)}"
+            raise HeedfulError(refusal.message, hint=hint) from refusal
 
 
 def run_folder(recipe: Recipe, path: Path | None) -> Path:
@@ -130,7 +133,7 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
         run.log(event, facts)
         report(event, facts)
 
-    prepared = prepare(recipe, run.data, log)
+    prepared = prepare(recipe, run.data, log, in_use=_has_trained(run.folder))
     final_split(recipe.data)  # a missing test file is an error now, not after training
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())

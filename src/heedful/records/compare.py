@@ -136,9 +136,9 @@ def config_differences(left: Run, right: Run) -> list[Difference]:
 
 
 def environment_differences(left: Run, right: Run) -> list[Difference]:
-    """The facts of environment.json in which two runs differ; when and by which command they began is no difference."""
+    """The facts of environment.json in which two runs differ; when, where and by which command they began is none."""
     a, b = flatten(left.environment()), flatten(right.environment())
-    own = ("time", "command")
+    own = ("time", "command", "begun_in")
     return [
         Difference(key, a.get(key), b.get(key))
         for key in dict.fromkeys([*a, *b])

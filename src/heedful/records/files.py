@@ -3,7 +3,6 @@
 Knows nothing of what the files hold.
 """
 
-import errno
 import json
 import math
 import os
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from heedful.errors import HeedfulError
+from heedful.errors import CannotWrite, HeedfulError
 
 TEMPORARY = ".writing-"  # the start of the name of a file that is being written
 EDITED = "Was the file edited by hand?"
@@ -21,19 +20,11 @@ EDITED = "Was the file edited by hand?"
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals to write `path` into errors that say what to do."""
+    """Turn the operating system's refusals to write `path`, or a part of it, into errors that say what to do."""
     try:
         yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            message = f"The disk is full: {path} could not be written."
-            hint = "Free some space; what was there before is unharmed."
-        elif isinstance(error, PermissionError):
-            message = f"{path} may not be written (permission denied)."
-            hint = "Choose a folder that belongs to you."
-        else:
-            message, hint = f"{path} could not be written: {error.strerror or error}.", None
-        raise HeedfulError(message, hint=hint) from error
+    except (OSError, CannotWrite) as refusal:
+        raise CannotWrite(path, refusal) from refusal
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -63,7 +63,8 @@ class Run:
             )
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        write_lines(folder / "environment.json", [to_json({"command": list(command), **describe_environment()})])
+        facts = {"command": list(command), "begun_in": os.path.relpath(Path.cwd(), folder.resolve())}
+        write_lines(folder / "environment.json", [to_json({**facts, **describe_environment()})])
         write_lines(folder / CONFIG, recipe_toml.splitlines())
         return run
 
@@ -76,9 +77,8 @@ class Run:
         return cls(folder)
 
     def __enter__(self) -> Self:
-        path = self.folder / ".lock"
-        with explained(path):
-            lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        with explained(self.folder):
+            lock = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -132,6 +132,15 @@ class Run:
         """What environment.json says of the run's beginning; nothing where it is missing."""
         path = self.folder / "environment.json"
         return next(read_json_lines(path), {}) if path.exists() else {}
+
+    @property
+    def begun_in(self) -> Path | None:
+        """The folder in which the run was begun, as seen from its own: in it begin relative paths of its recipe.
+
+        None for runs of an earlier version.
+        """
+        found = self.environment().get("begun_in")
+        return None if found is None else self.folder.resolve() / found
 
     def log(self, event: str, facts: Mapping[str, Any]) -> None:
         """Append one line to log.jsonl: the time (UTC), the event and its facts."""

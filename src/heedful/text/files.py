@@ -3,14 +3,15 @@
 Knows nothing of what is in them.
 """
 
-import errno
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from heedful.errors import HeedfulError
+from heedful.errors import CannotWrite
 
 
 @contextmanager
@@ -18,9 +19,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file for bytes that takes the place of `path` when the block ends without an error.
 
     Until then `path` is as it was; after an error it still is, and the new file is gone.
-    Raises HeedfulError where the system refuses: no space, no permission, no such folder.
+    Raises CannotWrite where the system refuses: no space, no permission, no such folder.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = own_name(path, "part")
+    remove_abandoned(path, "part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
@@ -32,7 +34,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             part.unlink()
         if isinstance(error, OSError):
-            raise cannot_write(path, error) from error
+            raise CannotWrite(path, error) from error
         raise
 
 
@@ -47,8 +49,29 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def cannot_write(path: Path, error: OSError) -> HeedfulError:
-    """What the system said, as an error for the user."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    hint = "Free some space on that disk and run the command again; nothing was overwritten." if full else None
-    return HeedfulError(f"Cannot write {path}: {error.strerror or error}.", hint=hint)
+def own_name(path: Path, suffix: str) -> Path:
+    """Where this process makes what will become `path`: hidden beside it."""
+    return path.with_name(f".{path.name}.{os.getpid()}.{suffix}")
+
+
+def remove_abandoned(path: Path, suffix: str) -> None:
+    """Remove what processes that were killed left under their `own_name` of `path`; those that run keep theirs."""
+    named = re.compile(rf"\.{re.escape(path.name)}\.(\d+)\.{re.escape(suffix)}")
+    try:
+        beside = list(path.parent.iterdir())
+    except OSError:  # no such folder, or none that can be read: nothing was left there
+        return
+    for left in beside:
+        if (found := named.fullmatch(left.name)) and not _runs(int(found[1])):
+            with suppress(OSError):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from heedful.errors import HeedfulError
+from heedful.errors import CannotWrite, HeedfulError
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 
 
@@ -72,11 +72,8 @@ class CheckpointFolder:
             if progress.validated and progress.best_update == progress.update:
                 _point(self.folder / "best", name)
             _point(self.folder / "last", name)
-        except OSError as error:
-            raise HeedfulError(
-                f"Could not write a checkpoint to {self.folder}: {error.strerror}.",
-                hint="Earlier checkpoints are whole. Free some disk space, then go on with --resume.",
-            ) from None
+        except (OSError, CannotWrite) as refusal:
+            raise CannotWrite(self.folder, refusal) from refusal  # earlier checkpoints are whole
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         self._remove_superseded()
