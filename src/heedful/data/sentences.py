@@ -77,6 +77,7 @@ class Sentences(DataSet):
         self._place = place
 
     def read(self, split: str) -> Iterable[Pair]:
+        """The sentences of a split with their labels, in the order of the files."""
         self.require(split)
         files = self._corpus.files
         if split == "test" or "dev" in files:
@@ -85,6 +86,7 @@ class Sentences(DataSet):
         return (pair for pair in pairs if (text_hash(pair.source) % 10 == 0) == (split == "dev"))
 
     def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+        """Have all files here, and say where."""
         return [self._place.path(file, progress) for file in self._corpus.files.values()]
 
     def _pairs(self, file: PublishedFile) -> Iterator[Pair]:
