@@ -115,5 +115,5 @@ def test_wrong_usage_has_one_message_a_hint_and_exit_code_two(
 
 def test_a_path_that_is_no_model(heedful, tmp_path: Path) -> None:
     done = heedful("inspect", str(tmp_path), "heed")
-    assert done.code == 1
+    assert done.code == 2
     assert "is neither a bundle nor a run directory" in done.err

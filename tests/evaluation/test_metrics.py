@@ -172,12 +172,12 @@ class TestNames:
     def test_direction(self) -> None:
         """A perfect output is at least as good as any other by every metric, in the metric's own direction."""
         for metric in metrics_for(metric_names()):
-            right = corpus_value(metric, ["a b c d e"], [["a b c d e"]])
-            wrong = corpus_value(metric, ["a x"], [["a b c d e"]])
+            right = corpus_value(metric, ["B-a B-b B-c B-d B-e"], [["B-a B-b B-c B-d B-e"]])
+            wrong = corpus_value(metric, ["B-a x"], [["B-a B-b B-c B-d B-e"]])
             assert right > wrong if metric.higher_is_better else right < wrong
 
     def test_unknown(self) -> None:
-        with pytest.raises(ValueError, match=r"`names` may hold bleu, .*, cer, but holds 'blue'\."):
+        with pytest.raises(ValueError, match=r"`names` may hold bleu, .*, span-f1, but holds 'blue'\."):
             metrics_for(["bleu", "blue"])
 
     def test_labels(self) -> None:

@@ -170,7 +170,8 @@ class Translator:
             return Asker(ready, self.search)
         assert isinstance(ready, Seq2Seq)
         if self.search.shortlist and self.shortlist is None:
-            ready.logits_among(torch.zeros(0, dtype=torch.long))  # a model that cannot be narrowed says so itself
+            assert isinstance(self.model, Seq2Seq)
+            self.model.logits_among(torch.zeros(0, dtype=torch.long))  # a model that cannot be narrowed says so itself
             hint = "Make one: heedful shortlist RUN."
             raise ConfigError("A shortlist is asked for, but this model has none.", hint=hint)
         shortlist = self.shortlist if self.search.shortlist else None
