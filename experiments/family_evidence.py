@@ -49,9 +49,7 @@ def bleu_by_length(folder: Path) -> dict[str, float]:
 
 
 def _by_length(folder: Path, value: Callable[[list[Output]], float]) -> dict[str, float]:
-    run = Run.open(folder)
-    split = next(row.split for row in run.read_results() if row.signature)
-    items = sorted(run.read_outputs(split), key=lambda item: len(item.source.split()))
+    items = sorted(Run.open(folder).read_outputs(_split(folder)), key=lambda item: len(item.source.split()))
     found = {}
     for number in range(BUCKETS):
         part = items[number * len(items) // BUCKETS : (number + 1) * len(items) // BUCKETS]
@@ -135,7 +133,7 @@ def spikes(folder: Path) -> dict[str, float]:
 
 def exposure_of(folder: Path) -> dict[str, float]:
     """Per cent of tokens right behind gold ones, and of whole outputs: as these tokens promise, and written freely."""
-    pairs = list(load_split(stored_recipe(folder).data, "test"))
+    pairs = list(load_split(stored_recipe(folder).data, _split(folder)))
     found = measure_exposure(load(folder), [pair.source for pair in pairs], [pair.target for pair in pairs])
     return {
         "teacher-forced tokens": 100 * found.teacher_forced_tokens,
@@ -144,12 +142,17 @@ def exposure_of(folder: Path) -> dict[str, float]:
     }
 
 
+def _split(folder: Path) -> str:
+    """The split by which the run was judged: dev where there is no test set."""
+    return next(row.split for row in Run.open(folder).read_results() if row.signature)
+
+
 def _test_indices(task: str) -> list[int]:
     return list(task_indices(task, TASK_SEED, "test", ITEMS))
 
 
 def _sources(folder: Path) -> list[str]:
-    return [pair.source for pair in load_split(stored_recipe(folder).data, "test")][:ITEMS]
+    return [pair.source for pair in load_split(stored_recipe(folder).data, _split(folder))][:ITEMS]
 
 
 EVIDENCE: dict[str, Callable[[Path], dict[str, float]]] = {

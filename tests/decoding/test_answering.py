@@ -81,7 +81,7 @@ def test_prefixes_and_constraints_are_refused(request_: Request) -> None:
 
 def test_given_labels_have_their_probability() -> None:
     answer = Echo().answer(torch.tensor([[4, 5, EOS], [6, EOS, PAD]]), torch.tensor([[True] * 3, [True, True, False]]))
-    rows = given_log_p(answer, torch.tensor([[4, 6, EOS], [6, EOS, PAD]]))
+    rows = given_log_p(Echo(), answer, torch.tensor([[4, 6, EOS], [6, EOS, PAD]]))
     right = 5 - math.log(math.exp(5) + V - 1)
     assert rows[0] == pytest.approx([right, right - 5, 0.0], abs=1e-5)
     assert rows[1] == pytest.approx([right, 0.0], abs=1e-5)
@@ -90,4 +90,4 @@ def test_given_labels_have_their_probability() -> None:
 def test_given_labels_must_be_one_a_place() -> None:
     answer = Echo().answer(torch.tensor([[4, 5, EOS]]), torch.tensor([[True] * 3]))
     with pytest.raises(HeedfulError, match="A target has 1 labels, but its source has 2 places"):
-        given_log_p(answer, torch.tensor([[4, EOS, PAD]]))
+        given_log_p(Echo(), answer, torch.tensor([[4, EOS, PAD]]))

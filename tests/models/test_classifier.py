@@ -17,6 +17,7 @@ from heedful.models.classifier import Classifier, readable
 from heedful.models.classifier_config import ClassifierConfig
 from heedful.models.directional import DirectionalEncoder
 from heedful.models.interface import Answer
+from heedful.models.poolings import Keywords, Sentences
 from heedful.models.weights import load_weights, weights_of
 from heedful.text.vocabulary import EOS, PAD
 from heedful.trace import Map
@@ -293,3 +294,15 @@ def test_what_it_says_of_itself() -> None:
     disan = ClassifierConfig(encoder="disan", pooling="source2token")
     assert disan.kept_numbers(20, 1) > plain.kept_numbers(20, 1)
     assert disan.kept_numbers(200, 1) > 50 * disan.kept_numbers(20, 1)
+
+
+def test_a_keyword_of_vanishing_weight_is_read_all_the_same() -> None:
+    """Behind a weight of 1 the others are 0 in float32, but the chosen words keep their size."""
+    pooling = Keywords(4, 4, 2)
+    with torch.no_grad():
+        pooling.pool.queries.mul_(0).add_(400.0)
+        pooling.pool.inner.weight.copy_(torch.eye(4))
+    words = torch.tensor([[[3.0, 3, 3, 3], [-3, -3, -3, -3]]])
+    seen = torch.ones(1, 2, dtype=torch.bool)
+    read = pooling(Sentences(torch.tensor([[5, 6]]), words, words, seen))
+    torch.testing.assert_close(read.vector, words.flatten(1))

@@ -27,7 +27,7 @@ def test_trains_translates_and_is_inspected(kind: str, tmp_path: Path, heedful: 
     settings = [*write_pairs(tmp_path / "data"), *TRAINING, *MEASURING, *WORDS, *QUICK, "model.d_model=16"]
     recipe: Recipe = load_recipe(None, [*settings, *KINDS[kind], "model.tie=all"]).config
     run = train(recipe, tmp_path / "run").run
-    assert stored_recipe(run) == recipe
+    assert stored_recipe(run).model == recipe.model
     assert recipe.model.summary in (run / "model" / "README.md").read_text("utf-8")
     assert len(load(run).translate(["a b c", "d"])) == 2
     outcome = heedful("inspect", str(run), "a b c")

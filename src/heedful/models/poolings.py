@@ -21,6 +21,7 @@ from heedful.attention import (
     overlap_penalty,
     weighted_sum,
 )
+from heedful.attention.normalise import Normaliser, softmax
 from heedful.layers.summary import masked_max
 from heedful.models.interface import Sampling
 
@@ -113,6 +114,21 @@ class Structured(SentencePooling):
 
 
 @final
+class Floored(Normaliser):
+    """Softmax, but no weight of a word that may be seen is less than `floor`, so small that the sum stays 1."""
+
+    axis, sums_to_one, stochastic = -1, True, False
+
+    def __init__(self, floor: float) -> None:
+        self.floor = floor
+
+    def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
+        weights = softmax(scores, mask)
+        floored = weights.clamp(min=self.floor)
+        return floored if mask is None else torch.where(mask.visible, floored, weights)
+
+
+@final
 class Keywords(SentencePooling):
     """The n words of the largest weights, largest first, joined as they are; the hidden layer maps them.
 
@@ -121,11 +137,13 @@ class Keywords(SentencePooling):
     all others through the softmax, however small a weight has become. Those not chosen count, and are shown, as 0.
     """
 
+    FLOOR = 1e-20  # the least weight of a word: one that is 0 in float32 would lose the word
+
     def __init__(self, width: int, d_attention: int, n_words: int) -> None:
         super().__init__()
         self.width = n_words * width
         self.n_words = n_words
-        self.pool = Pooling(width, d_attention, aggregate=GatherTop(n_words))
+        self.pool = Pooling(width, d_attention, normalise=Floored(self.FLOOR), aggregate=GatherTop(n_words))
 
     def forward(self, sentences: Sentences) -> Read:
         vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
