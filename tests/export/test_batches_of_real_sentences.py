@@ -18,7 +18,7 @@ from heedful.decoding.translator import Translator
 from heedful.export.targets import open_export, write_export
 from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
-from heedful.models.config import ModelConfig
+from heedful.models.config import TransformerConfig
 from heedful.recipe.engines import TextEngine
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
@@ -53,7 +53,7 @@ def lines(shared_data: Path) -> list[str]:
 def bundle(lines: list[str], shared_data: Path) -> Bundle:
     side = SideConfig(kind="sentencepiece", vocab_size=VOCABULARY)
     tokenizer = train_tokenizer(side, sentences(shared_data / "multi30k")[1], seed=1)
-    config = ModelConfig.model_validate({**MODEL, "activation": "relu", "tie": "all"})
+    config = TransformerConfig.model_validate({**MODEL, "activation": "relu", "tie": "all"})
     torch.manual_seed(1)
     model = build_model(config, len(tokenizer), len(tokenizer)).eval()
     with torch.no_grad():
