@@ -17,7 +17,7 @@ from heedful.recipe.recipe import Recipe, load_recipe
 from heedful.recipe.train import new_model, plan_of, silent, train
 from heedful.records.results import read_results_file
 
-CTC = ("model.kind=ctc", "model.d_model=8", "model.d_hidden=8", "model.n_layers=1")
+CTC = ("model.kind=ctc", "model.d_model=8", "model.d_hidden=8", "model.n_layers=1", "training.label_smoothing=0.0")
 WORDS = ("tokenizer.source.kind=words", "tokenizer.joint=false")
 
 
@@ -161,3 +161,8 @@ class TestSpeech:
     def test_settings_that_do_not_fit(self, change: str, message: str) -> None:
         with pytest.raises(ConfigError, match=message):
             load_recipe(None, ["data.catalogue=copy", *SPEECH, change])
+
+
+def test_smoothing_is_no_setting_of_ctc() -> None:
+    with pytest.raises(ConfigError, match="`training.label_smoothing` is of a distribution over labels at each place"):
+        load_recipe(None, ["preset=ctc", "data.catalogue=squeezed", "training.label_smoothing=0.1"])

@@ -68,6 +68,15 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
+    def _smoothing_has_a_distribution(self) -> "Recipe":
+        if isinstance(self.model, CTCConfig) and self.training.label_smoothing:
+            raise ValueError(
+                "`training.label_smoothing` is of a distribution over labels at each place, and CTC has no label for a "
+                "place: set it to 0"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _speech_is_read_as_frames(self) -> "Recipe":
         source, speech = self.tokenizer.source, self.tokenizer.source.kind == "speech"
         width = self.model.frame_width if isinstance(self.model, CTCConfig) else None
