@@ -164,7 +164,5 @@ class TestSpeech:
 
 
 def test_smoothing_is_no_setting_of_ctc() -> None:
-    with pytest.raises(
-        ConfigError, match=r"`training\.label_smoothing` is of a distribution over labels"
-    ):
+    with pytest.raises(ConfigError, match=r"`training\.label_smoothing` is of a distribution over labels"):
         load_recipe(None, ["preset=ctc", "data.catalogue=squeezed", "training.label_smoothing=0.1"])
