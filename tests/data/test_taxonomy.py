@@ -12,7 +12,7 @@ import pytest
 from heedful.data.corpus import Pair, read_parallel
 from heedful.data.tasks import task_pairs
 from heedful.data.taxonomy import SAMPLE, Taxonomy, Units, frames_needed, in_units, taxonomy
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real data at {DATA.name}")
@@ -156,3 +156,16 @@ def tagged(file: Path) -> Iterator[Pair]:
         elif not line.strip() and rows:
             yield Pair(" ".join(row[1].replace(" ", "_") for row in rows), " ".join(row[3] for row in rows))
             rows = []
+
+
+def test_one_label_a_source_is_no_spelling() -> None:
+    """Single words that return are labels; those that do not are spelled."""
+    pairs = [Pair(f"{n} and some words", "yes" if n % 2 else "no") for n in range(100)]
+    units, ids = in_units(pairs, None)
+    assert units.target == "words"
+    assert taxonomy(ids).cell == "label"
+
+
+def test_recordings_are_not_looked_into() -> None:
+    with pytest.raises(ConfigError, match="Sources are names of recordings, which are not looked into"):
+        in_units([Pair("a.wav b.wav", "one two")], None)

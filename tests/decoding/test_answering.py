@@ -14,7 +14,7 @@ from heedful.decoding.config import SearchConfig
 from heedful.decoding.search import Request
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.interface import Answer, Answerer
-from heedful.text.vocabulary import BOS, EOS, PAD
+from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
 V = 7
 
@@ -52,8 +52,8 @@ def test_the_best_few_are_those_of_brute_force() -> None:
 def test_special_ids_are_no_labels() -> None:
     answer = Answer(torch.zeros(1, 2, V), torch.ones(1, 2, dtype=torch.bool))
     log_p = label_log_p(answer)
-    assert all(torch.isinf(log_p[:, :, special]).all() for special in (PAD, BOS, EOS))
-    assert {label for one in best_answers(log_p[0], 100) for label in one.ids} == {1, 4, 5, 6}
+    assert all(torch.isinf(log_p[:, :, special]).all() for special in (PAD, UNK, BOS, EOS))
+    assert {label for one in best_answers(log_p[0], 100) for label in one.ids} == {4, 5, 6}
 
 
 def test_answers_do_not_depend_on_the_batch() -> None:
@@ -91,3 +91,9 @@ def test_given_labels_must_be_one_a_place() -> None:
     answer = Echo().answer(torch.tensor([[4, 5, EOS]]), torch.tensor([[True] * 3]))
     with pytest.raises(HeedfulError, match="A target has 1 labels, but its source has 2 places"):
         given_log_p(Echo(), answer, torch.tensor([[4, EOS, PAD]]))
+
+
+def test_an_unknown_label_has_no_probability() -> None:
+    answer = Echo().answer(torch.tensor([[4, 5, EOS]]), torch.tensor([[True] * 3]))
+    with pytest.raises(HeedfulError, match="A target has a label that this model does not know"):
+        given_log_p(Echo(), answer, torch.tensor([[4, UNK, EOS]]))

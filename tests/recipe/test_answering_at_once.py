@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from tests.recipe.little import TRAINING, WORDS
 
-from heedful.errors import ConfigError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.models.bundle import load_bundle
 from heedful.recipe.load import load, load_ensemble
 from heedful.recipe.recipe import Recipe, load_recipe
+from heedful.recipe.shortlist import make_shortlist
 from heedful.recipe.train import dry_run, train
 
 TAGGER = (
@@ -88,3 +89,54 @@ def test_one_label_a_place_is_looked_at_before_training(tmp_path: Path) -> None:
     message = r"1 training pairs do not have one label a place; the first is pair 18: 4 places, 3 labels"
     with pytest.raises(ConfigError, match=message):
         dry_run(recipe, tmp_path / "run")
+
+
+def test_a_long_line_is_answered_whole(run: Path) -> None:
+    """Longer than `search.max_source`, at which the sources of decoders are cut."""
+    (found,) = load(run).translate([" ".join(["a"] * 1500)])
+    assert len(found.text.split()) == 1500
+    assert found.warnings == []
+
+
+def test_no_shortlist_for_it(run: Path) -> None:
+    with pytest.raises(ConfigError, match="A shortlist is for a decoder; this model answers at once"):
+        make_shortlist(run, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("inference", []),
+        ("reader", ["model.attention=over"]),
+        ("memory", []),
+        ("hierarchical", ["model.reading=hierarchical"]),
+    ],
+)
+def test_parts_must_be_told_apart(kind: str, settings: list[str]) -> None:
+    data = ["data.catalogue=inference", "tokenizer.source.kind=words", "training.label_smoothing=0.0"]
+    with pytest.raises(ConfigError, match=f'`model.kind` = "{kind}" reads sources in parts: set `tokenizer.source'):
+        load_recipe(None, [*data, f"model.kind={kind}", *settings])
+
+
+PARTS = ("tokenizer.source.kind=words", "tokenizer.source.separator='|||'", "training.label_smoothing=0.0")
+
+
+def test_a_line_without_its_parts_is_named(tmp_path: Path) -> None:
+    settings = [*PARTS, *TRAINING, "data.catalogue=inference", "data.pairs=200", "tokenizer.joint=false"]
+    settings += ["model.kind=inference", "model.d_model=8", "model.d_hidden=8", "evaluation.dev_sentences=8"]
+    settings += ["evaluation.metrics=['accuracy']", "training.max_updates=20", "training.validate_every=20"]
+    translator = load(train(load_recipe(None, settings).config, tmp_path / "run").run)
+    with pytest.raises(HeedfulError, match="Line 3: a premise and a hypothesis are 2 parts, but here are 1"):
+        translator.translate(["a ||| b", "", "a b"])
+
+
+def test_a_reader_needs_answers_in_its_stories(tmp_path: Path) -> None:
+    settings = []
+    for split, count in (("train", 20), ("dev", 5)):
+        path = tmp_path / f"{split}.tsv"
+        path.write_text("".join(f"it is {n} ||| where {split} {n} ?\tyes\n" for n in range(count)))
+        settings.append(f"data.{split}=['{path}']")
+    settings += [*PARTS, "tokenizer.joint=true", "model.kind=reader", "model.attention=over"]
+    settings += ["evaluation.metrics=['accuracy']"]
+    with pytest.raises(ConfigError, match="train: no story holds its answer, in any of 20 pairs"):
+        dry_run(load_recipe(None, settings).config, tmp_path / "run")

@@ -12,18 +12,20 @@ import numpy as np
 
 from heedful.data.alignment import Ids, align_pairs
 from heedful.data.corpus import Pair
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import SPECIALS
 
 SAMPLE = 2000  # pairs that are aligned; lengths are those of all pairs
 LONGEST = 100  # units of a pair that is aligned: time grows with the square
+LABELS = 5  # times that single words must return, on average, to be labels and not spellings
 SYNCHRONOUS = 0.99  # share of pairs of equal length
 PLACED = 0.9  # share of target units that come from their own place
 IN_ORDER = 0.95  # share of pairs without a step back: CTC has no path for the others
 
-Cell = Literal["tagging", "ctc", "seq2seq"]
+Cell = Literal["label", "tagging", "ctc", "seq2seq"]
 CELLS: dict[Cell, str] = {
+    "label": "one label for the whole source",
     "tagging": "synchronous and aligned: a label for each place",
     "ctc": "asynchronous, in the same order, not one to one",
     "seq2seq": "asynchronous, and the order may differ",
@@ -79,6 +81,9 @@ def in_units(pairs: Iterable[Pair], tokenizers: Tokenizers | None) -> tuple[Unit
         x, y = tokenizers.source, tokenizers.target
         encoded = ((_ids(x.encode(pair.source)), _ids(y.encode(pair.target))) for pair in stream)
         return Units("tokens", "tokens"), encoded
+    if first and all(pair.source.endswith(".wav") for pair in first):
+        hint = "Speech comes in the order of its words, and CTC is made for it: recipes/fsdd-ctc.toml."
+        raise ConfigError("Sources are names of recordings, which are not looked into.", hint=hint)
     units = Units(_unit([pair.source for pair in first]), _unit([pair.target for pair in first]))
     source, target = _Numbers(units.source), _Numbers(units.target)
     return units, ((source.ids(pair.source), target.ids(pair.target)) for pair in stream)
@@ -98,7 +103,8 @@ class _Numbers:
 
 def _unit(lines: Sequence[str]) -> str:
     several = sum(len(line.split()) > 1 for line in lines)
-    return "words" if 2 * several > len(lines) else "characters"
+    labels = not several and len(set(lines)) <= len(lines) // LABELS
+    return "words" if labels or 2 * several > len(lines) else "characters"
 
 
 def _ids(ids: Sequence[int]) -> Ids:
@@ -116,6 +122,10 @@ def taxonomy(pairs: Iterable[tuple[Ids, Ids]]) -> Taxonomy:
         raise HeedfulError("No pair can be aligned.", hint=hint)
     order = _order(sample)
     synchronous = lengths.equal >= SYNCHRONOUS
+    if not synchronous and all(len(target) == 1 for _, target in sample):
+        return Taxonomy(
+            lengths, order, "label", ["cross-entropy of the label"], "Every target is one unit: a classifier."
+        )
     if synchronous and order.own_place >= PLACED:
         return Taxonomy(lengths, order, "tagging", ["cross-entropy of each place", *_ctc(lengths), SEQ2SEQ], EMPTY_CELL)
     if order.whole >= IN_ORDER:

@@ -16,7 +16,7 @@ from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilitie
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
 from heedful.models.interface import Answer, Answerer
-from heedful.text.vocabulary import EOS, PAD
+from heedful.text.vocabulary import EOS, PAD, UNK
 
 SEARCHED = ("temperature", "mbr_samples", "no_repeat_ngram", "shortlist")  # settings that need a decoder
 
@@ -53,9 +53,10 @@ class Asker:
 
 
 def label_log_p(answer: Answer) -> Float[Tensor, "B T V"]:
-    """log softmax in float32; PAD, BOS and EOS are no labels (-inf)."""
+    """log softmax in float32; PAD, UNK, BOS and EOS are no labels (-inf)."""
     log_p = log_probabilities(answer.logits.flatten(0, 1)).view(answer.logits.shape)
     log_p[:, :, EOS] = NEVER
+    log_p[:, :, UNK] = NEVER
     return log_p
 
 
@@ -84,6 +85,9 @@ def given_log_p(model: Answerer, answer: Answer, tgt_out: Int[Tensor, "B T"]) ->
     if model.alignment != "places":
         targets = [row[:count] for row, count in zip(labels.tolist(), given, strict=True)]
         return [ctc_log_p(row, ids) for row, ids in zip(path_log_p(answer), targets, strict=True)]
+    if bool((labels == UNK).any()):
+        hint = "Labels are those of the training data: heedful data stats shows them."
+        raise HeedfulError("A target has a label that this model does not know.", hint=hint)
     if given != wanted:
         row = next(row for row in range(len(given)) if given[row] != wanted[row])
         hint = "Give as many labels as the model answers."

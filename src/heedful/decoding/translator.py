@@ -4,6 +4,7 @@ Knows no file and no metric. One line in, one result out, in order; a line's res
 """
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import final
 
@@ -75,6 +76,8 @@ class Translator:
             for number, line in enumerate(lines)
             for segment in segment_line(number, line, self.tokenizers.source, self._longest_source)
         ]
+        if isinstance(self.model, Answerer):
+            _check_sources(self.model, segments, first_line)
         of_line: list[list[int]] = [[] for _ in lines]
         for number, segment in enumerate(segments):
             of_line[segment.line].append(number)
@@ -179,13 +182,27 @@ class Translator:
 
     @property
     def _longest_source(self) -> int:
-        """The most tokens of a segment: what the settings say, or what the model can read."""
+        """The most tokens of a segment: what the settings say, or what the model can read.
+
+        A model that answers at once answers a whole source: it is never cut.
+        """
         readable = self.model.longest
+        if isinstance(self.model, Answerer):
+            return sys.maxsize if readable is None else readable - 1
         return self.search.max_source if readable is None else min(self.search.max_source, readable - 1)
 
     @property
     def _device(self) -> torch.device:
         return device_of(self.model)
+
+
+def _check_sources(model: Answerer, segments: Sequence[Segment], first_line: int) -> None:
+    """Raises HeedfulError, before any work, for the first line that the model cannot answer."""
+    for segment in segments:
+        complaint = model.complaint(segment.ids)
+        if complaint is not None:
+            hint = 'Parts are told apart by tokenizer.source.separator, such as "|||".'
+            raise HeedfulError(f"Line {segment.line + first_line}: {complaint}.", hint=hint)
 
 
 def _check_found(hypotheses: list[Hypothesis], request: Request, place: str) -> None:

@@ -16,7 +16,7 @@ from heedful.decoding.search import NEVER, Request, log_probabilities
 from heedful.decoding.searcher import Searcher
 from heedful.decoding.segments import Segment, batches
 from heedful.decoding.translator import Translator
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
 from heedful.models.interface import Seq2Seq
 from heedful.text.vocabulary import EOS
@@ -86,7 +86,7 @@ def measure_exposure(
     model = translator.model
     if not isinstance(model, Seq2Seq):
         hint = "Its scores are the whole truth: heedful evaluate."
-        raise HeedfulError("This model answers at once, so it never reads what it has written.", hint=hint)
+        raise ConfigError("This model answers at once, so it never reads what it has written.", hint=hint)
     pairs = [
         (translator.tokenizers.source.encode(source), translator.tokenizers.target.encode(target))
         for source, target in zip(sources, targets, strict=True)

@@ -33,6 +33,11 @@ class ModelConfig(Config, ABC):
         return False
 
     @property
+    def reads_parts(self) -> bool:
+        """Whether it reads sources in parts, so that something must tell them apart."""
+        return False
+
+    @property
     def without_dropout(self) -> "ModelConfig":
         """The same model, without any noise in training."""
         return self.model_copy(update={name: 0.0 for name in type(self).model_fields if name.endswith("dropout")})

@@ -4,6 +4,7 @@ Knows no words as text and no labels. A source is a premise and a hypothesis, ea
 W words of the longer side, D d_model, H d_hidden, V labels.
 """
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -23,6 +24,7 @@ from heedful.models.esim_config import InferenceConfig
 from heedful.models.interface import Answer, Answerer
 from heedful.models.parts import Parts, parts_of
 from heedful.models.recording import check_evaluating, record
+from heedful.text.vocabulary import EOS
 
 
 @final
@@ -52,6 +54,10 @@ class ESIM(Answerer):
         vectors = self.vectors(src, src_mask, maps)
         hidden = torch.tanh(self.hidden(self.dropout(vectors.flatten(1))))
         return Answer(self.output(self.dropout(hidden))[:, None], torch.ones_like(src_mask[:, :1]))
+
+    def complaint(self, source: Sequence[int]) -> str | None:
+        parts = 1 + sum(token == EOS for token in source)
+        return None if parts == 2 else f"a premise and a hypothesis are 2 parts, but here are {parts}"
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

@@ -28,6 +28,11 @@ class InferenceConfig(ModelConfig):
         return self
 
     @property
+    def reads_parts(self) -> bool:
+        """A premise and a hypothesis."""
+        return True
+
+    @property
     def summary(self) -> str:
         """The kind, and whether there is an alignment."""
         return f"{self.kind}, {'aligned both ways' if self.align_both_ways else 'without alignment'}"

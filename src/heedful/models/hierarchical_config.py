@@ -39,6 +39,11 @@ class HierarchicalConfig(ModelConfig):
         return self
 
     @property
+    def reads_parts(self) -> bool:
+        """Sentences, but where all words are read as one."""
+        return self.reading == "hierarchical"
+
+    @property
     def summary(self) -> str:
         """The kind, and how it reads."""
         return f"{self.kind}, reading {self.reading}, query {self.query}"

@@ -4,7 +4,7 @@ B sentences, S/T source/target length, D d_model, M width of memory, V vocabular
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -78,6 +78,10 @@ class Answerer(Model, ABC):
     @abstractmethod
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         """How many places sources with so many tokens (without the last EOS) have."""
+
+    def complaint(self, source: Sequence[int]) -> str | None:
+        """What is wrong with a source (ids without the last EOS) that this model cannot answer; None if it can."""
+        return None
 
     def added_loss(self, answer: Answer, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """What training minimises beside the cross-entropy of the labels, `nll` nats a sentence: here the penalty."""

@@ -4,6 +4,7 @@ Knows no text and no loss. B stories, S tokens of story and question with the EO
 youngest first, W words of the longest sentence, D d_model, V target vocabulary.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -21,6 +22,7 @@ from heedful.models.interface import Answer, Answerer
 from heedful.models.parts import parts_of
 from heedful.models.reading_config import MemoryConfig
 from heedful.models.recording import check_evaluating, record
+from heedful.text.vocabulary import EOS
 
 
 class Sentences(NamedTuple):
@@ -90,6 +92,10 @@ class MemoryNetwork(Answerer):
                 record(maps, f"reader.{number}.read", weights[:, None, None], Mask.key_padding(ends > 0))
         logits = self.output(self.dropout(read.query[:, 0]))  # [B 1 V]
         return Answer(logits, torch.ones_like(logits[..., 0], dtype=torch.bool))
+
+    def complaint(self, source: Sequence[int]) -> str | None:
+        question = len(source) and source[-1] != EOS
+        return None if question and EOS in source else "a story and a question are parts, the question last"
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

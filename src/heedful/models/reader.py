@@ -4,6 +4,7 @@ Knows no text and no loss. B stories, S tokens of story and question with the EO
 question, H width of the states, V words, the same for the source and the target.
 """
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -66,6 +67,10 @@ class Reader(Answerer):
         record(maps, "reader.0.read", read, Mask.key_padding(readable))
         p = self.by_word(read, src[:, None, :, None])[:, 0]  # [B 1 V]
         return Answer(p.clamp(min=FLOOR).log(), torch.ones_like(p[..., 0], dtype=torch.bool))
+
+    def complaint(self, source: Sequence[int]) -> str | None:
+        question = len(source) and source[-1] != EOS
+        return None if question and EOS in source else "a story and a question are parts, the question last"
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

@@ -33,6 +33,11 @@ class ReaderConfig(ModelConfig):
         return True
 
     @property
+    def reads_parts(self) -> bool:
+        """A story and a question."""
+        return True
+
+    @property
     def summary(self) -> str:
         """The kind, and how it attends."""
         return f"{self.kind}, attention {self.attention}"
@@ -80,6 +85,11 @@ class MemoryConfig(ModelConfig):
         if self.empty_slots and not self.temporal:
             raise ValueError("`empty_slots` moves memories in time, but `temporal` is false: leave it out")
         return self
+
+    @property
+    def reads_parts(self) -> bool:
+        """A story and a question."""
+        return True
 
     @property
     def summary(self) -> str:

@@ -55,12 +55,17 @@ def overfit(recipe: Recipe, k: int, report: Report) -> Overfit:
     return result
 
 
+def training_rate(recipe: Recipe) -> float:
+    """The recipe's own peak, where it names one; a noam factor is none."""
+    return recipe.training.learning_rate if recipe.training.schedule == "linear" else 1e-3
+
+
 def _without_noise(recipe: Recipe) -> Recipe:
     training = recipe.training.model_copy(
         update={
             "label_smoothing": 0.0,
             "schedule": "linear",
-            "learning_rate": 1e-3,
+            "learning_rate": training_rate(recipe),
             "warmup_steps": UPDATES // 10,
             "max_updates": UPDATES,
             "validate_every": UPDATES,

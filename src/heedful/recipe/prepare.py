@@ -161,6 +161,9 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
 def _report_absent(split: str, store: PairStore, report: Report) -> None:
     """Say which answers a model that answers with words of the source cannot give."""
     absent = absent_answers(store)
+    if absent.count == len(store):
+        hint = 'A reader answers with a word of the story; `kind = "memory"` answers with any word.'
+        raise ConfigError(f"{split}: no story holds its answer, in any of {len(store):,} pairs.", hint=hint)
     if absent.first is not None:
         text = (
             f"{split}:{absent.first}: the first of {absent.count:,} answers, among {len(store):,}, that no story holds."

@@ -68,6 +68,15 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
+    def _parts_are_told_apart(self) -> "Recipe":
+        if self.model.reads_parts and self.tokenizer.source.separator is None:
+            raise ValueError(
+                f'`model.kind` = "{self.model.kind}" reads sources in parts: set `tokenizer.source.separator`, such as '
+                '"|||", with tokenizer.source.kind = "words"'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _smoothing_has_a_distribution(self) -> "Recipe":
         if isinstance(self.model, CTCConfig) and self.training.label_smoothing:
             raise ValueError(
