@@ -151,11 +151,8 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers:
     if error["type"] == "extra_forbidden":
         return ConfigError(f"{place}unknown key `{key}`.", hint=_nearest(kind, path, values))
     no_table = error["type"] in ("model_type", "union_tag_not_found")
-    wanted = (
-        "must be a table"
-        if no_table
-        else re.sub("^Input should", "must", error["msg"]).replace("a valid tuple", "a list, in brackets")
-    )
+    said = error["msg"].replace("a valid tuple", "a list, in brackets")
+    wanted = "must be a table" if no_table else re.sub("^Input should", "must", said)
     but = "a table" if isinstance(found, dict) else repr(found)
     hint = _suggestion(error) or _meaning(kind, path, values)
     return ConfigError(f"{place}`{key}` {wanted[:1].lower()}{wanted[1:]}, but is {but}.", hint=hint)
