@@ -58,5 +58,5 @@ def test_a_pair_without_its_second_part(tmp_path: Path, heedful: Callable) -> No
     (tmp_path / "one").write_text("only a premise\n")
     outcome = heedful("translate", str(run), str(tmp_path / "one"))
     assert outcome.code == 1
-    assert "compares two parts, but source 1 of 1 in this batch has 1." in outcome.err
-    assert "Write `premise ||| hypothesis` on each line" in outcome.err
+    assert "Line 1: a premise and a hypothesis are 2 parts, but here are 1." in outcome.err
+    assert "Parts are told apart by tokenizer.source.separator" in outcome.err

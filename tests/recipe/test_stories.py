@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.recipe.little import TRAINING
 
-from heedful.errors import ConfigError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.export.targets import check_expressible
 from heedful.models.bundle import load_bundle
 from heedful.recipe.load import load
@@ -51,7 +51,9 @@ def test_trains_answers_and_is_inspected(kind: str, tmp_path: Path, heedful: Cal
     recipe = load_recipe(None, [*files(tmp_path), *TRAINING, *READING, *KINDS[kind]]).config
     run = train(recipe, tmp_path / "run").run
     assert recipe.model.summary in (run / "model" / "README.md").read_text("utf-8")
-    assert all(len(found.text.split()) == 1 for found in load(run).translate([STORY, "where bob", "ann"]))
+    assert all(len(found.text.split()) == 1 for found in load(run).translate([STORY, f"{STORY} now", "ann ||| where"]))
+    with pytest.raises(HeedfulError, match="Line 2: a story and a question are parts, the question last"):
+        load(run).translate([STORY, "where bob"])
     scored = heedful("evaluate", str(run))
     assert scored.code == 0
     assert "accuracy" in scored.out
