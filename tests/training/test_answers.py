@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from heedful.data.batch import labels_of
 from heedful.models.interface import Answer
 from heedful.text.vocabulary import EOS, PAD
-from heedful.training.answers import labels_of, place_losses
+from heedful.training.answers import place_losses
 
 LABELS = torch.tensor([[5, 4, 7], [6, PAD, PAD]])
 

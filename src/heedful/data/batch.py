@@ -67,6 +67,11 @@ def collate(pairs: Sequence[tuple[SideIds, SideIds]], indices: Sequence[int]) ->
     return Batch(*tensors, indices=[int(index) for index in indices])
 
 
+def labels_of(tgt_out: Int[Tensor, "B T"]) -> Int[Tensor, "B _"]:
+    """The targets without EOS, which nobody has to predict: its place becomes PAD, and the last column goes."""
+    return tgt_out.masked_fill(tgt_out == EOS, PAD)[:, :-1]
+
+
 def load_batch(
     store: PairStore,
     indices: Sequence[int] | Indices,

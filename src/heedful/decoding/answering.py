@@ -9,7 +9,7 @@ from typing import final
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.data.batch import collate
+from heedful.data.batch import collate, labels_of
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.ctc import ctc_hypotheses, ctc_log_p, path_log_p
 from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilities
@@ -80,7 +80,7 @@ def given_log_p(model: Answerer, answer: Answer, tgt_out: Int[Tensor, "B T"]) ->
 
     Raises HeedfulError unless there is one label a place, where the model wants that.
     """
-    labels = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == EOS, PAD)
+    labels = labels_of(tgt_out)
     given, wanted = (labels != PAD).sum(dim=1).tolist(), answer.mask.sum(dim=1).tolist()
     if model.alignment != "places":
         targets = [row[:count] for row, count in zip(labels.tolist(), given, strict=True)]

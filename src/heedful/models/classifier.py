@@ -17,9 +17,8 @@ from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
 from heedful.models.asking import Asking, HardReading, OneQuery
 from heedful.models.classifier_config import ClassifierConfig
-from heedful.models.config import TransformerConfig
 from heedful.models.directional import DirectionalEncoder
-from heedful.models.encoders import Encoder, RecurrentEncoder, TransformerEncoder
+from heedful.models.encoders import Encoder, RecurrentEncoder, pre_norm_encoder
 from heedful.models.interface import Answer, Answerer
 from heedful.models.poolings import (
     Keywords,
@@ -105,17 +104,7 @@ def build_encoder(config: ClassifierConfig) -> Encoder | None:
                 config.d_model, config.d_hidden, config.cell, config.n_layers, dropout=config.dropout
             )
         case "transformer":
-            return TransformerEncoder(
-                TransformerConfig(
-                    d_model=config.d_model,
-                    n_heads=config.n_heads,
-                    d_ff=4 * config.d_model,
-                    n_encoder_layers=config.n_layers,
-                    norm="pre",
-                    activation="relu",
-                    dropout=config.dropout,
-                )
-            )
+            return pre_norm_encoder(config.d_model, config.n_heads, config.n_layers, config.dropout)
         case "disan" | "disan-scalar":
             weighing = "features" if config.encoder == "disan" else "words"
             return DirectionalEncoder(config.d_model, weighing, config.max_scores, config.dropout)

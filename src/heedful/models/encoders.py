@@ -103,3 +103,17 @@ class TransformerEncoder(Encoder):
             x = layer(x, mask, Recorder(f"encoder.{number}", maps))
             found.append(x)
         return [*found[:-1], self.norm(found[-1])]
+
+
+def pre_norm_encoder(d_model: int, n_heads: int, n_layers: int, dropout: float) -> TransformerEncoder:
+    """The one of models that answer at once: pre-norm, relu, and d_ff = 4 d_model as in the paper."""
+    config = TransformerConfig(
+        d_model=d_model,
+        n_heads=n_heads,
+        d_ff=4 * d_model,
+        n_encoder_layers=n_layers,
+        norm="pre",
+        activation="relu",
+        dropout=dropout,
+    )
+    return TransformerEncoder(config)

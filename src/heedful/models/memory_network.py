@@ -19,10 +19,9 @@ from heedful.layers.embedding import Embedding
 from heedful.layers.memory import Hops
 from heedful.layers.summary import masked_mean
 from heedful.models.interface import Answer, Answerer
-from heedful.models.parts import parts_of
+from heedful.models.parts import parts_of, story_complaint
 from heedful.models.reading_config import MemoryConfig
 from heedful.models.recording import check_evaluating, record
-from heedful.text.vocabulary import EOS
 
 
 class Sentences(NamedTuple):
@@ -94,8 +93,7 @@ class MemoryNetwork(Answerer):
         return Answer(logits, torch.ones_like(logits[..., 0], dtype=torch.bool))
 
     def complaint(self, source: Sequence[int]) -> str | None:
-        question = len(source) and source[-1] != EOS
-        return None if question and EOS in source else "a story and a question are parts, the question last"
+        return story_complaint(source)
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

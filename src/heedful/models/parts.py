@@ -3,6 +3,7 @@
 Knows no text: which words stand between parts is the tokeniser's matter.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -64,3 +65,9 @@ def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
     rows, columns = end.nonzero(as_tuple=True)
     ends[rows, number[end]], real[rows, number[end]] = columns, True
     return Parts(places, mask, ends, real)
+
+
+def story_complaint(source: Sequence[int]) -> str | None:
+    """What is wrong with the ids (without the last EOS) of a story and a question; None if nothing is."""
+    ends_in_question = len(source) > 0 and source[-1] != EOS
+    return None if ends_in_question and EOS in source else "a story and a question are parts, the question last"

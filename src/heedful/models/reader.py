@@ -19,7 +19,7 @@ from heedful.layers.embedding import Embedding
 from heedful.layers.memory import attention_over_attention
 from heedful.layers.recurrent import recur
 from heedful.models.interface import Answer, Answerer
-from heedful.models.parts import parts_of
+from heedful.models.parts import parts_of, story_complaint
 from heedful.models.reading_config import ReaderConfig
 from heedful.models.recording import check_evaluating, record
 from heedful.text.vocabulary import EOS
@@ -69,8 +69,7 @@ class Reader(Answerer):
         return Answer(p.clamp(min=FLOOR).log(), torch.ones_like(p[..., 0], dtype=torch.bool))
 
     def complaint(self, source: Sequence[int]) -> str | None:
-        question = len(source) and source[-1] != EOS
-        return None if question and EOS in source else "a story and a question are parts, the question last"
+        return story_complaint(source)
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

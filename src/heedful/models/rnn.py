@@ -9,11 +9,11 @@ from typing import final
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from heedful.attention import Map
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
+from heedful.layers.recurrent import recur
 from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
 from heedful.models.recording import check_evaluating
@@ -54,10 +54,7 @@ class RNN(Seq2Seq):
             raise ValueError(
                 "`src_mask` must be True for the first tokens of each source, at least one, and then False."
             )
-        embedded = self.dropout(self.embed_source(src))
-        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        values, _ = pad_packed_sequence(self.encoder(packed)[0], batch_first=True, total_length=src.shape[1])
-        return Memory(values, src_mask)
+        return Memory(recur(self.encoder, self.dropout(self.embed_source(src)), src_mask), src_mask)
 
     def decode(
         self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None

@@ -15,8 +15,8 @@ from heedful.attention import Map
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
-from heedful.models.config import TaggerConfig, TransformerConfig
-from heedful.models.encoders import Encoder, RecurrentEncoder, TransformerEncoder, WordsAlone
+from heedful.models.config import TaggerConfig
+from heedful.models.encoders import Encoder, RecurrentEncoder, WordsAlone, pre_norm_encoder
 from heedful.models.interface import Answer, Answerer
 from heedful.models.recording import check_evaluating
 
@@ -55,17 +55,7 @@ def _encoder(config: TaggerConfig) -> Encoder:
     if config.encoder == "none":
         return WordsAlone(config.d_model, config.n_layers)
     if config.encoder == "transformer":
-        return TransformerEncoder(
-            TransformerConfig(
-                d_model=config.d_model,
-                n_heads=config.n_heads,
-                d_ff=4 * config.d_model,
-                n_encoder_layers=config.n_layers,
-                norm="pre",
-                activation="relu",
-                dropout=config.dropout,
-            )
-        )
+        return pre_norm_encoder(config.d_model, config.n_heads, config.n_layers, config.dropout)
     return RecurrentEncoder(
         config.d_model,
         config.d_hidden,

@@ -6,9 +6,9 @@ Knows no model beyond its `Answer`.
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.data.batch import Batch
+from heedful.data.batch import Batch, labels_of
 from heedful.models.interface import Answer, Answerer
-from heedful.text.vocabulary import EOS, PAD
+from heedful.text.vocabulary import PAD
 from heedful.training.ctc import ctc_losses, equal_split_losses
 from heedful.training.objective import Loss, SmoothingOver, smoothed_target
 
@@ -24,11 +24,6 @@ def answer_loss(model: Answerer, batch: Batch, epsilon: float, over: SmoothingOv
     added = model.added_loss(answer, nll)
     total = smoothed.sum() if added is None else smoothed.sum() + added.sum()
     return Loss(total, nll.detach().sum(), int((labels != PAD).sum()))
-
-
-def labels_of(tgt_out: Int[Tensor, "B T"]) -> Int[Tensor, "B _"]:
-    """The targets without EOS, which nobody has to predict: its place becomes PAD, and the last column goes."""
-    return tgt_out.masked_fill(tgt_out == EOS, PAD)[:, :-1]
 
 
 def place_losses(
