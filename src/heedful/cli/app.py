@@ -59,7 +59,7 @@ VERBS = (
         is_group=True,
     ),
     Verb("runs", "List, show and diff run directories.", "Keep", is_group=True),
-    Verb("config", "Show, explain and diff recipes and presets.", "Keep", is_group=True),
+    Verb("config", "Show, trace and diff recipes and presets.", "Keep", is_group=True),
 )
 
 

@@ -7,7 +7,7 @@ import typer
 
 from heedful.cli.table import align
 
-app = typer.Typer(help="Show, explain and diff recipes and presets.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="Show, trace and diff recipes and presets.", no_args_is_help=True, rich_markup_mode="markdown")
 
 Named = Annotated[str, typer.Argument(help="A recipe file, or the name of a preset.")]
 Overrides = Annotated[
