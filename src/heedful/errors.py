@@ -58,3 +58,8 @@ class Interrupted(HeedfulError):
     """The user stopped the work; what was done is saved, and the hint says how to go on."""
 
     exit_code = 130
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts: "1 pair", "2,000 pairs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -20,6 +20,7 @@ class Mirror:
     """Reads, for target piece t, source piece n - 1 - t in head 0 of layer 0; head 1 and layer 1 read the end."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
+        self.model = None
         self.tokenizers = Tokenizers(tokenizer, tokenizer)
 
     def trace(self, source: str, target: str) -> Trace:

@@ -34,6 +34,14 @@ def test_all_names_can_be_had() -> None:
     assert all(entry.licence and entry.description and "train" in entry.splits for entry in catalogue.about())
 
 
+def test_made_up_sets_say_what_their_sides_are_made_of() -> None:
+    sides = {entry.name: (entry.source_language, entry.target_language) for entry in catalogue.about()}
+    assert sides["reverse"] == ("symbols", "symbols")
+    assert sides["tagged"] == ("symbols", "tags")
+    assert sides["documents"] == sides["inference"] == ("words", "label")
+    assert sides["reviews"] == ("words", "tags")
+
+
 def test_unknown_name() -> None:
     with pytest.raises(ConfigError, match="There is no data set `multi30k`") as caught:
         catalogue.get("multi30k")

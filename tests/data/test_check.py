@@ -36,6 +36,43 @@ def test_good_data_have_no_findings() -> None:
     assert check(TRAIN, DEV) == []
 
 
+TAGGED = [
+    Pair(
+        " ".join("ab"[k >> i & 1] * (1 + 20 * (i == 3)) for i in range(2 + k % 6)),
+        " ".join(["A-VERY-LONG-NAME", "B"][k >> i & 1] for i in range(2 + k % 6)),
+    )
+    for k in range(200)
+]
+CLASSES = [Pair(f"w{k} is {'very ' * (k % 9)}good", ("yes", "a-class-of-a-very-long-name")[k % 2]) for k in range(200)]
+
+
+class TestLabels:
+    """Tags and classes: no text has a length that another suggests, but each word, or source, has one label."""
+
+    def labels(self, train: list[Pair], limits: Limits | None = None) -> list[Finding]:
+        return [found for found in check(train, limits=limits) if found.kind in ("labels", "length ratio")]
+
+    def test_good_labels_have_no_findings(self) -> None:
+        assert self.labels(TAGGED) == []
+        assert self.labels(CLASSES) == []
+        assert self.labels(TRAIN) == []
+
+    def test_a_missing_label(self) -> None:
+        found = only(self.labels([*TAGGED, Pair("a b a", "B"), Pair("a", "")]))
+        assert (found.severity, found.place) == ("warning", "train:201")
+        assert found.text == "1 pair without one label for each word: the first has 3 places, 1 label."
+
+    def test_two_classes(self) -> None:
+        found = only(self.labels([*CLASSES[:150], Pair("q", "yes no"), *CLASSES[150:]]))
+        assert (found.severity, found.place) == ("warning", "train:151")
+        assert found.text == "1 pair without one label for the whole source: the first has 1 place, 2 labels."
+
+    def test_what_the_model_will_refuse_is_an_error(self) -> None:
+        found = only(self.labels(CLASSES[:3], Limits(labels="word")))
+        assert (found.severity, found.place) == ("error", "train:1, 2, 3")
+        assert self.labels(CLASSES[:3], Limits(labels="source")) == []
+
+
 class TestOverlap:
     def dressed(self, pair: Pair) -> Pair:
         """The same but for case, full-width letters and blanks."""

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.decoding.answering import Asker, best_answers, given_log_p, label_log_p
+from heedful.decoding.answering import Asker, best_answers, check_given, given_log_p, label_log_p
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.search import Request
 from heedful.errors import ConfigError, HeedfulError
@@ -65,7 +65,8 @@ def test_answers_do_not_depend_on_the_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"temperature": 1.0}, {"mbr_samples": 4}, {"no_repeat_ngram": 3}, {"shortlist": True}]
+    "settings",
+    [{"temperature": 1.0}, {"mbr_samples": 4}, {"no_repeat_ngram": 3}, {"shortlist": True}, {"length_penalty": 0.0}],
 )
 def test_settings_of_a_decoder_are_refused(settings: dict) -> None:
     (name,) = settings
@@ -88,12 +89,11 @@ def test_given_labels_have_their_probability() -> None:
 
 
 def test_given_labels_must_be_one_a_place() -> None:
-    answer = Echo().answer(torch.tensor([[4, 5, EOS]]), torch.tensor([[True] * 3]))
-    with pytest.raises(HeedfulError, match="A target has 1 labels, but its source has 2 places"):
-        given_log_p(Echo(), answer, torch.tensor([[4, EOS, PAD]]))
+    with pytest.raises(HeedfulError, match="Pair 8 has 1 label, but its source has 2 places") as caught:
+        check_given(Echo(), [([4, 5], [4, 5]), ([4, 5], [4])], first=7)
+    assert caught.value.hint == "Give as many labels as the model answers."
 
 
 def test_an_unknown_label_has_no_probability() -> None:
-    answer = Echo().answer(torch.tensor([[4, 5, EOS]]), torch.tensor([[True] * 3]))
-    with pytest.raises(HeedfulError, match="A target has a label that this model does not know"):
-        given_log_p(Echo(), answer, torch.tensor([[4, UNK, EOS]]))
+    with pytest.raises(HeedfulError, match="Pair 1 has a label that this model does not know"):
+        check_given(Echo(), [([4, 5], [4, UNK])], first=1)

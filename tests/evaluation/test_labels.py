@@ -45,3 +45,13 @@ def test_span_f1_wants_kind_and_both_ends() -> None:
     assert value("span-f1", (output, reference)) == pytest.approx(100 / 3)
     assert value("span-f1", ("O O", "O O")) == 100.0
     assert value("span-f1", ("O B-x", "O O")) == 0.0
+
+
+def test_span_f1_says_nothing_where_no_target_has_a_span() -> None:
+    (metric,) = metrics_for(["span-f1"])
+    assert metric.complaint([["O O"], ["O B-x"]]) is None
+    assert (
+        metric.complaint([["NOUN VERB"], ["O"]])
+        == "counts spans of BIO labels (B-NAME, I-NAME, O), and no target has one"
+    )
+    assert all(one.complaint([["NOUN VERB"]]) is None for one in metrics_for(["accuracy", "exact", "bleu"]))

@@ -10,7 +10,9 @@ from tests.attention import test_scores
 from tests.house.source import ROOT
 from torch import Tensor
 
-from heedful.attention import MultiHeadAttention, attend
+from heedful.attention import General, MultiHeadAttention, attend
+from heedful.inspection.family import Member
+from heedful.inspection.members import SOFTMAX, SUM
 
 LAWS = [name for name in vars(test_scores.TestEveryScore) if name.startswith("test_")]
 
@@ -19,11 +21,18 @@ LAWS = [name for name in vars(test_scores.TestEveryScore) if name.startswith("te
 def scope() -> dict:
     """What the page's blocks define, run in their order."""
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    score, entry, test = (textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-    found = {"torch": torch, "Float": Float, "Tensor": Tensor, "SCORES": {}}
+    score, entry, test, _ = (textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    found = {"torch": torch, "Float": Float, "Tensor": Tensor, "General": General, "SCORES": {}}
     for block in (score, entry, test):
         exec(block, found)
     return found
+
+
+def test_the_entry_of_a_member_is_one() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    *_, entry = (textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    member = Member(*eval(entry, {"SOFTMAX": SOFTMAX, "SUM": SUM}))
+    assert (member.name, member.page, member.symbols) == ("euclidean", "scores", ("attention.euclidean",))
 
 
 def test_a_new_score_works_everywhere(scope: dict) -> None:

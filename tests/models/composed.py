@@ -23,7 +23,7 @@ COMPOSED: dict[str, ModelConfig] = {
     "flat-mean": HierarchicalConfig.model_validate({**_SMALL, "reading": "flat-mean"}),
     "aligned": InferenceConfig.model_validate(_SMALL),
     "not aligned": InferenceConfig.model_validate({**_SMALL, "align_both_ways": False}),
-    "coupled": CoupledConfig.model_validate({**_SMALL, "n_forms": 3, "penalty": 0.5}),
+    "coupled": CoupledConfig.model_validate({**_SMALL, "n_forms": 3, "penalty": 0.5, "label_heads": "one"}),
     "uncoupled": CoupledConfig.model_validate({**_SMALL, "n_forms": 3, "n_layers": 3, "coupled": False}),
     "coupled, window": CoupledConfig.model_validate({**_SMALL, "n_forms": 3, "context": "window"}),
 }

@@ -287,6 +287,40 @@ def test_parts_that_do_not_fit(settings: dict[str, object], message: str) -> Non
         classifier_config(settings)
 
 
+IDLE = [
+    ("d_hidden", "none", "mean"),
+    ("cell", "none", "mean"),
+    ("n_layers", "disan", "mean"),
+    ("n_heads", "rnn", "mean"),
+    ("max_scores", "rnn", "mean"),
+    ("d_attention", "disan", "source2token"),
+    ("rows", "rnn", "max"),
+    ("overlap_weight", "rnn", "max"),
+    ("n_words", "rnn", "max"),
+    ("test_policy", "rnn", "attention"),
+    ("expected_share", "rnn", "attention"),
+    ("entropy_weight", "rnn", "attention"),
+    ("reward_baseline", "rnn", "attention"),
+]
+OTHER = {
+    "cell": "gru",
+    "test_policy": "expected",
+    "reward_baseline": False,
+    "expected_share": 0.25,
+    "entropy_weight": 0.5,
+}
+
+
+@pytest.mark.parametrize(("name", "encoder", "pooling"), IDLE)
+def test_a_setting_of_another_part_is_refused(name: str, encoder: str, pooling: str) -> None:
+    """But for what it is by default."""
+    parts, value = {"encoder": encoder, "pooling": pooling}, OTHER.get(name, 2)
+    with pytest.raises(ValueError, match=f"`{name}` is of `(encoder|pooling)` = .*: leave it out, or set it to"):
+        ClassifierConfig.model_validate({**parts, name: value})
+    usual = ClassifierConfig.model_fields[name].default
+    assert getattr(ClassifierConfig.model_validate({**parts, name: usual}), name) == usual
+
+
 def test_what_it_says_of_itself() -> None:
     assert classifier_config(HARD).summary == ("classifier, encoder rnn, pooling hard (argmax outside training)")
     plain = ClassifierConfig(encoder="none", pooling="mean")

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.models.composed import batch, composed
+from tests.models.composed import LABELS, batch, composed
 from torch import Tensor
 
 from heedful.attention import Map, attend
@@ -54,6 +54,42 @@ def test_equals_the_equations(name: str) -> None:
     if name == "coupled":
         overlaps = [(a @ a.T - torch.eye(2)).square().sum() for a in weights]
         torch.testing.assert_close(answer.penalty, 0.5 * torch.stack(overlaps).mean()[None])
+
+
+TAGS = ["<pad>", "<unk>", "<s>", "</s>", "O", "B-y", "I-x", "B-x"]  # x is head 0's, y head 1's
+
+
+def named(name: str = "uncoupled") -> Coupled:
+    """With two label heads that know their tags."""
+    model = coupled(name)
+    model.name_labels([*TAGS, *["O"] * (LABELS - len(TAGS))][:LABELS])
+    return model
+
+
+def test_two_label_heads_are_two_softmaxes() -> None:
+    """p(tag) is what both heads' own softmaxes over (O, B, I) say of it, as if no word could be of both kinds."""
+    model, some = named(), batch([WORDS])
+    r = torch.stack(expected_layers(model, WORDS)[0]).sum(0)  # [2 S 2K]
+    half, rows = 2 * model.config.n_forms, {tag: TAGS.index(tag) for tag in ("O", "B-x", "I-x", "B-y")}
+    weight, bias = model.output.weight, model.output.bias - model.output.bias[rows["O"]]
+    score = {
+        tag: r[tag.endswith("y")] @ weight[row].unflatten(0, (2, half))[int(tag.endswith("y"))] + bias[row]
+        for tag, row in rows.items()
+        if tag != "O"
+    }
+    nothing = torch.zeros_like(score["B-x"])
+    x = torch.stack([nothing, score["B-x"], score["I-x"]]).log_softmax(dim=0)
+    y = torch.stack([nothing, score["B-y"]]).log_softmax(dim=0)
+    both = torch.stack([x[0] + y[0], x[1] + y[0], x[2] + y[0], x[0] + y[1]])
+    logits = model.answer(some.src, some.src_mask).logits[0][:, list(rows.values())]
+    torch.testing.assert_close(logits.T.log_softmax(dim=0), both.log_softmax(dim=0))
+
+
+@pytest.mark.parametrize("tags", [["O", "B-x", "I-x"], ["NOUN", "VERB"], ["B-x", "B-y", "I-z"]])
+def test_two_label_heads_need_tags_of_two_kinds(tags: list[str]) -> None:
+    with pytest.raises(ValueError, match=r'`model.label_heads` = "two" needs tags of two kinds .* set it to "one"'):
+        coupled("uncoupled").name_labels([*TAGS[:4], *tags, *["O"] * (LABELS - 4 - len(tags))])
+    coupled().name_labels(tags)  # one label head takes any
 
 
 def test_neighbours_alone() -> None:

@@ -61,8 +61,10 @@ def test_the_first_sentence_may_ask() -> None:
 
 
 def test_a_query_is_of_sentences() -> None:
-    with pytest.raises(ValueError, match='`query` = "first" is of `reading` = "hierarchical", but that is "flat-mean"'):
+    with pytest.raises(ValueError, match='`query` is of `reading` = "hierarchical", but that is "flat-mean"'):
         HierarchicalConfig(reading="flat-mean", query="first")
+    with pytest.raises(ValueError, match='`d_attention` is of `reading` = "hierarchical" or "flat-attention"'):
+        HierarchicalConfig(reading="flat-mean", d_attention=7)
 
 
 def test_weights_sum_to_one_in_each_sentence_and_over_sentences() -> None:

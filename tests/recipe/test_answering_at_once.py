@@ -29,8 +29,10 @@ TAGGER = (
 RULE = {"a": "VOWEL", "e": "VOWEL", "b": "STOP", "d": "STOP", "m": "NASAL"}
 
 
-def write_tagged(folder: Path, broken: bool = False) -> list[str]:
-    """The letters of numbers in base five, and what kind each is; the last of a sentence is LAST."""
+def write_tagged(folder: Path, broken: int | None = None) -> list[str]:
+    """The letters of numbers in base five, and what kind each is; the last of a sentence is LAST. The `broken` number
+    lacks a label.
+    """
     folder.mkdir()
     settings = []
     for split, numbers in (("train", range(100, 300)), ("dev", range(300, 312)), ("test", range(312, 324))):
@@ -38,7 +40,7 @@ def write_tagged(folder: Path, broken: bool = False) -> list[str]:
         for number in numbers:
             letters = [list(RULE)[number // 5**place % 5] for place in range(4)]
             labels = [*(RULE[letter] for letter in letters[:-1]), "LAST"]
-            lines.append(f"{' '.join(letters)}\t{' '.join(labels[broken and number == 117 :])}\n")
+            lines.append(f"{' '.join(letters)}\t{' '.join(labels[number == broken :])}\n")
         path = folder / f"{split}.tsv"
         path.write_text("".join(lines))
         settings.append(f"data.{split}=['{path}']")
@@ -84,11 +86,94 @@ def test_what_cannot_be_asked(run: Path, heedful: Callable) -> None:
     assert load_bundle(run / "model").recipe["model"]["kind"] == "tagger"
 
 
-def test_one_label_a_place_is_looked_at_before_training(tmp_path: Path) -> None:
-    recipe = load_recipe(None, [*write_tagged(tmp_path / "data", broken=True), *TRAINING, *WORDS, *TAGGER]).config
-    message = r"1 training pairs do not have one label a place; the first is pair 18: 4 places, 3 labels"
+@pytest.mark.parametrize(
+    ("broken", "where"), [(117, "training pair does"), (301, "dev pair does"), (314, "test pair does")]
+)
+def test_one_label_a_place_is_looked_at_before_training(tmp_path: Path, broken: int, where: str) -> None:
+    recipe = load_recipe(None, [*write_tagged(tmp_path / "data", broken), *TRAINING, *WORDS, *TAGGER]).config
+    number = {117: 18, 301: 2, 314: 3}[broken]
+    message = f"1 {where} not have one label a place; the first is pair {number}: 4 places, 3 labels"
     with pytest.raises(ConfigError, match=message):
         dry_run(recipe, tmp_path / "run")
+
+
+def test_one_label_a_place_in_files_that_are_scored(run: Path, tmp_path: Path, heedful: Callable) -> None:
+    (tmp_path / "x").write_text("a b\na e m\n")
+    (tmp_path / "y").write_text("VOWEL LAST\nVOWEL LAST\n")
+    outcome = heedful("evaluate", str(run), "--source", str(tmp_path / "x"), "--reference", str(tmp_path / "y"))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "1 x pair does not have one label a place; the first is pair 2: 3 places, 2 labels." in outcome.err
+
+
+@pytest.mark.parametrize("settings", [["evaluation.dev_sentences=8"], ["evaluation.dev_sentences=0"]])
+def test_a_metric_of_spans_needs_spans(tmp_path: Path, settings: list[str]) -> None:
+    files = write_tagged(tmp_path / "data")
+    spans = ["evaluation.metrics=['span-f1']", "training.select=loss", *settings]
+    recipe = load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER, *spans]).config
+    split = "test" if settings[0].endswith("=0") else "dev"
+    with pytest.raises(ConfigError, match=rf"{split}: span-f1 counts spans of BIO labels .*, and no target has one"):
+        dry_run(recipe, tmp_path / "run")
+
+
+def test_how_it_was_decoded(run: Path) -> None:
+    """No beam, and no length penalty, which had no part in it."""
+    results = (run / "results.csv").read_text()
+    assert "decode:at-once|" in results
+    assert "beam" not in results
+
+
+def test_a_label_of_dev_that_training_lacks_is_said(tmp_path: Path) -> None:
+    files = write_tagged(tmp_path / "data")
+    dev = tmp_path / "data" / "dev.tsv"
+    dev.write_text(dev.read_text().replace("LAST", "LATS", 2))
+    warnings = []
+    recipe = load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config
+    dry_run(recipe, tmp_path / "run", lambda event, facts: warnings.append(facts) if event == "data warning" else None)
+    (found,) = [one for one in warnings if "no training pair has" in one["text"]]
+    assert found["text"] == "dev:1: the first of 2 pairs, among 12, with a label that no training pair has."
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("training.scheduled_sampling={k=9.0}", "training.scheduled_sampling"),
+        ("training.positions=one", "training.positions"),
+        ("search.length_penalty=0", "search.length_penalty"),
+        ("search.no_repeat_ngram=3", "search.no_repeat_ngram"),
+        ("search.temperature=0.5", "search.temperature"),
+    ],
+)
+def test_settings_of_a_decoder_need_one(setting: str, name: str) -> None:
+    message = f'`{name}` is of models with a decoder, but `model.kind` = "tagger" answers at once: leave it out'
+    with pytest.raises(ConfigError, match=message):
+        load_recipe(None, ["data.catalogue=tagged", *TRAINING, *WORDS, *TAGGER, setting])
+
+
+def test_labels_are_no_words_of_the_source() -> None:
+    with pytest.raises(
+        ConfigError, match=r"answers with labels, which are no words of the sources: set tokenizer.joint"
+    ):
+        load_recipe(None, ["data.catalogue=tagged", *TRAINING, *WORDS, *TAGGER, "tokenizer.joint=true"])
+
+
+def test_pairs_that_cannot_be_scored_are_named(run: Path, tmp_path: Path, heedful: Callable) -> None:
+    """Lines count on through all chunks in which a file is read."""
+    (tmp_path / "x").write_text("a b\n" * 1500)
+    for line, said in (
+        ("VOWEL", "1 label, but its source has 2 places"),
+        ("VOWEL X", "a label that this model does not"),
+    ):
+        (tmp_path / "y").write_text("VOWEL LAST\n" * 1499 + f"{line}\n")
+        outcome = heedful("score", str(run), str(tmp_path / "x"), str(tmp_path / "y"))
+        assert outcome.code == 1
+        assert f"Pair 1500 has {said}" in outcome.err
+
+
+def test_no_alignment_of_what_has_no_decoder(run: Path, tmp_path: Path, heedful: Callable) -> None:
+    (tmp_path / "pairs.tsv").write_text("a b\tVOWEL LAST\n")
+    outcome = heedful("align", str(run), str(tmp_path / "pairs.tsv"))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Alignments are of models with a decoder; this one answers at once." in outcome.err
 
 
 def test_a_long_line_is_answered_whole(run: Path) -> None:

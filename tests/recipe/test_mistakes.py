@@ -247,6 +247,7 @@ class TestRunDirectory:
     def test_resume_without_run(self, newcomer: Newcomer, heedful: Callable) -> None:
         refused(heedful("train", *newcomer.settings, "--resume"), 2, "holds no run to resume", "Leave out --resume")
         refused(heedful("train", str(newcomer.data), "--resume"), 2, "holds no run to resume", "heedful runs list")
+        refused(heedful("train", "nowhere", "--resume"), 2, "There is no nowhere to resume", "heedful runs list")
 
 
 class TestDisk:

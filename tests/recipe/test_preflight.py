@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import TRAINING, WORDS, little_settings, write_pairs
+from tests.recipe.little import little_settings
 
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.build import count_parameters
@@ -51,18 +51,6 @@ def test_scheduled_sampling_is_shown_beforehand(ready: tuple[Recipe, Prepared, P
     sampling = recipe.model_copy(update={"training": training})
     found = preflight(sampling, prepared, new_model(sampling, prepared), plan_of(sampling, prepared), folder / "run")
     assert found.p_gold == [(step, pytest.approx(1 - step / 100)) for step in (1, 15, 30, 45, 60)]
-
-
-@pytest.mark.parametrize(("key", "value"), [("scheduled_sampling", "{k=9.0}"), ("positions", "one")])
-def test_settings_of_a_decoder_need_one(tmp_path: Path, key: str, value: str) -> None:
-    tagger = ("model.kind=tagger", "model.encoder=gru", "model.d_model=8", "model.d_hidden=8", "tokenizer.joint=false")
-    settings = [*write_pairs(tmp_path / "files"), *TRAINING, *WORDS, *tagger, f"training.{key}={value}"]
-    recipe = load_recipe(None, settings).config
-    prepared = prepare(recipe, tmp_path / "data", silent)
-    message = f"`training.{key}` is of models with a decoder, but tagger answers at once"
-    with pytest.raises(ConfigError, match=message) as caught:
-        preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), tmp_path)
-    assert caught.value.hint == "Leave it out."
 
 
 def test_too_little_room(ready: tuple[Recipe, Prepared, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ import pytest
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.errors import HeedfulError
+from heedful.models.config import ModelConfig, RNNConfig, TaggerConfig
+from heedful.models.ctc_config import CTCConfig
 from heedful.recipe.score import describe_search, final_split
 
 
@@ -53,4 +55,18 @@ BEAM = "beam=5,length_penalty=0.6,max_extra=50"
     ],
 )
 def test_how_outputs_were_found(changes: dict[str, object], described: str) -> None:
-    assert describe_search(SearchConfig.model_validate(changes)) == described
+    rnn = RNNConfig.model_validate({"cell": "gru", "attention": "none"})
+    assert describe_search(SearchConfig.model_validate(changes), rnn) == described
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "described"),
+    [
+        (TaggerConfig(encoder="gru"), {"beam": 3}, "at-once"),
+        (TaggerConfig(encoder="gru"), {"precision": "int8"}, "precision=int8"),
+        (CTCConfig(), {"beam": 3}, "beam=3"),
+        (CTCConfig(loss="equal-split"), {"beam": 3}, "at-once"),
+    ],
+)
+def test_how_a_model_without_decoder_answered(model: ModelConfig, changes: dict[str, object], described: str) -> None:
+    assert describe_search(SearchConfig.model_validate(changes), model) == described

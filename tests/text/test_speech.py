@@ -101,6 +101,19 @@ class TestSound:
         mean = write(tmp_path / "mean.wav", (one + two) / 2)
         assert np.abs(frames(tokenizer, both) - frames(tokenizer, mean)).max() <= 1
 
+    @pytest.mark.parametrize("channels", [1, 2])
+    def test_a_file_that_is_cut_off(self, tokenizer: SpeechTokenizer, tmp_path: Path, channels: int) -> None:
+        """Behind its header, or in the middle; the header still says how long it was."""
+        name = write(tmp_path / "a.wav", tone(400, 0.2), channels=channels)
+        whole, samples = Path(name).read_bytes(), 1600 // channels
+        for there in (0, samples // 2):
+            Path(name).write_bytes(whole[: 44 + there * 2 * channels])
+            with pytest.raises(
+                HeedfulError, match=f"cut off: it promises {samples:,} samples and has {there:,}"
+            ) as caught:
+                tokenizer.encode(name)
+            assert "Copy it again" in str(caught.value.hint)
+
     def test_rates_are_alike(self, tokenizer: SpeechTokenizer, tmp_path: Path) -> None:
         """A tone is in the same band whatever the rate of its samples."""
         for name, rate in (("a", 8000), ("b", 16_000), ("c", 44_100)):

@@ -48,11 +48,15 @@ def align(
     symbols are aligned one by one. Every target word has the source word it reads most.
     """
     from heedful.data.corpus import count_pairs, read_parallel
+    from heedful.models.interface import Answerer
     from heedful.recipe.load import load
 
     n_pairs = count_pairs(files)
     golds = None if gold is None else _read_gold(gold, first, n_pairs)
     translator = load(model)
+    if isinstance(translator.model, Answerer):
+        hint = "What it reads for an answer: heedful inspect MODEL TEXT --kind reader."
+        raise ConfigError("Alignments are of models with a decoder; this one answers at once.", hint=hint)
     examples = _examples(translator, read_parallel(files), pieces)
     if golds is None:
         _print_links(examples, layer, _head(head), shift, threshold, as_json)
@@ -83,12 +87,13 @@ def _read_gold(path: Path, first: int, n_pairs: int) -> "list[Gold]":
 
 
 def _examples(translator: "Translator", pairs: Any, pieces: bool) -> "Iterator[tuple[Trace, Units]]":
-    from heedful.inspection.alignment import as_pieces, as_words, units_of
+    from heedful.inspection.alignment import as_pieces, as_words, units_of, usual_choice
 
     subwords = [side.config.kind in ("sentencepiece", "pieces") for side in translator.tokenizers]
     cuts = [as_words if merge and not pieces else as_pieces for merge in subwords]
     for pair in pairs:
         trace = translator.trace(pair.source, pair.target)
+        usual_choice(trace)  # a model without cross-attention is refused
         yield trace, units_of(trace, *cuts)
 
 

@@ -147,6 +147,7 @@ def taxonomy(
     from heedful.data.taxonomy import taxonomy as measure
 
     data = open_pairs(what, Files(None, None, folder, (source_column, target_column)), tokenizers)
+    typer.echo("Reading all training pairs, and aligning some of them ...", err=True)
     units, pairs = in_units(data.splits["train"](), data.tokenizers)
     found = measure(pairs)
     if as_json:

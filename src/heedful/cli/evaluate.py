@@ -116,7 +116,7 @@ def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None
 
     earlier = [row for row in run.read_results() if row.signature]
     checkpoint, update = (earlier[-1].checkpoint, earlier[-1].update) if earlier else ("model", 0)
-    decode = describe_search(recipe.search)
+    decode = describe_search(recipe.search, recipe.model)
     keep(run, found, Occasion(run.name, recipe.seed, split, checkpoint, decode, update, chosen=True))
 
 
@@ -127,7 +127,7 @@ def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Rec
         "split": split,
         "n": len(found.outputs),
         "data": found.data_hash,
-        "decode": describe_search(recipe.search),
+        "decode": describe_search(recipe.search, recipe.model),
         "seconds": round(found.seconds, 3),
         "run": None if run is None else str(run.folder),
         "scores": [score._asdict() for score in found.scores],

@@ -60,11 +60,13 @@ def _open_recipe(path: Path, tokenizers: "Tokenizers | None") -> Opened:
     """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
     from heedful.data.catalogue import load_split, optional_splits, readers
     from heedful.data.check import Limits
+    from heedful.models.config import AnswererConfig
     from heedful.recipe.recipe import load_recipe
     from heedful.text.tokenizer import train_tokenizers
 
     recipe = load_recipe(path).config
     if tokenizers is None:
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
-    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap)
+    labels = recipe.model.labels if isinstance(recipe.model, AnswererConfig) else None
+    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap, labels)
     return Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))

@@ -1,7 +1,6 @@
 """`heedful score`: what a model thinks of given pairs."""
 
 import json
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,9 +29,9 @@ def score(
     from heedful.recipe.engines import Choice, open_engine
 
     with open_engine(model, Choice(others=ensemble or (), mean=ensemble_mean), []) as opened:
-        rest = iter(pairs)
-        while chunk := list(islice(rest, CHUNK)):
-            for scored in opened.engine.score([one for one, _ in chunk], [other for _, other in chunk]):
+        for start in range(0, len(pairs), CHUNK):
+            sources, targets = zip(*pairs[start : start + CHUNK], strict=True)
+            for scored in opened.engine.score(sources, targets, first_pair=start + 1):
                 typer.echo(_rendered(scored, as_json))
 
 

@@ -58,9 +58,10 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
         if not resume:
             raise ConfigError(f"{path} is a run.", hint=f"Go on with it: {resume_command(path)}")
         return load_recipe(stored, overrides).config, path
-    if resume and path is not None and path.is_dir():
+    if resume and path is not None and (path.is_dir() or not path.exists()):
         hint = "`heedful runs list FOLDER` shows the runs in a folder."
-        raise ConfigError(f"{path} holds no run to resume.", hint=hint)
+        message = f"{path} holds no run to resume." if path.exists() else f"There is no {path} to resume."
+        raise ConfigError(message, hint=hint)
     recipe = load_recipe(path, overrides).config
     return recipe, run_folder(recipe, path)
 

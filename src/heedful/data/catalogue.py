@@ -33,8 +33,8 @@ class Synthetic(DataSet):
             name=name,
             description=self._task.description,
             licence="none needed",
-            source_language="symbols",
-            target_language="symbols",
+            source_language=self._task.sides[0],
+            target_language=self._task.sides[1],
             splits=SPLITS,
             group="a source",
         )

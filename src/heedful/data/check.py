@@ -14,7 +14,7 @@ from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader
 from heedful.data.stats import overlap
 from heedful.data.survey import Numbers, Side, Survey, duplicates, found_in, survey
-from heedful.errors import ConfigError, HeedfulError
+from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.text.tokenizer import Tokenizers
 
 OVERLAP_ALLOWED = 0.01  # of a held-out split: published data sets have a pair or two
@@ -23,7 +23,13 @@ UNKNOWN_ALLOWED = 0.01
 SAME_ALLOWED = (0.01, 0.9)  # between: some lines were left untranslated; above: that is the task
 RATIO_LIMIT = 4.0  # times as long as the length of the other side suggests
 RATIO_CHARACTERS = 20  # the ratio of two short lines says nothing
+NEARLY_ALL = 0.95  # share of pairs with one label a word, or one in all, by which a data set is one of labels
+LABEL_RETURNS = 5  # times that a target must return, on average, to be a label
 EXAMPLES = 3
+
+
+Labels = Literal["word", "source"]
+EACH: dict[Labels, str] = {"word": "each word", "source": "the whole source"}
 
 
 class Finding(NamedTuple):
@@ -42,6 +48,7 @@ class Limits(NamedTuple):
     max_length: int = 256  # tokens of a side, above which a pair is left out
     max_tokens: int = 4096  # of a batch
     allow_overlap: bool = False
+    labels: Labels | None = None  # what must have one label each: a word of a source, or the whole of it
 
 
 def check_data(
@@ -90,6 +97,7 @@ def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
     findings = list(read.unreadable)
     for split, found in read.surveys.items():
         findings += check_split(found, read.readers[split])
+        findings += check_labels(found, limits.labels)
     if (train := read.surveys.get("train")) is not None:
         for split, found in read.surveys.items():
             if split != "train":
@@ -113,7 +121,7 @@ def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
     if len(outliers):
         shown = _texts(read(), outliers[:EXAMPLES].tolist())
         examples = "; ".join(f"{pair.source[:50]!r} / {pair.target[:50]!r}" for pair in shown)
-        text = f"{_count(len(outliers), 'pair')} with a side far longer than the other suggests: {examples}."
+        text = f"{counted(len(outliers), 'pair')} with a side far longer than the other suggests: {examples}."
         yield Finding("warning", "length ratio", _place(found.split, outliers), text, "Are these lines aligned?")
 
 
@@ -121,12 +129,12 @@ def _check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
     empty = np.flatnonzero(side.words == 0)
     if len(empty):
         consequence = "Training leaves such pairs out" if split == "train" else "A held-out pair needs both sides"
-        text = f"{_count(len(empty), 'empty line')} on the {name} side."
+        text = f"{counted(len(empty), 'empty line')} on the {name} side."
         yield Finding("warning", "empty", _place(split, empty), text, f"{consequence}; remove them.")
     if side.control:
         places = np.array(list(side.control))
         signs = ", ".join(sorted({f"U+{ord(sign):04X}" for sign in side.control.values()})[:5])
-        text = f"{_count(len(places), 'line')} on the {name} side with control or replacement characters ({signs})."
+        text = f"{counted(len(places), 'line')} on the {name} side with control or replacement characters ({signs})."
         yield Finding("warning", "control characters", _place(split, places), text, "Was the encoding wrong?")
     tokens = 0 if side.tokens is None else int(side.tokens.sum())
     if side.unknown > UNKNOWN_ALLOWED * tokens:
@@ -137,13 +145,42 @@ def _check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
 
 
 def ratio_outliers(found: Survey) -> Numbers:
-    """The numbers of pairs whose length ratio (in characters) is more than RATIO_LIMIT off the median one."""
+    """The numbers of pairs whose length ratio (in characters) is more than RATIO_LIMIT off the median one.
+
+    Labels are as long as their names, whatever they stand for: of them there are none.
+    """
+    if labelled(found) is not None:
+        return np.zeros(0, np.int64)
     source, target = found.source.characters, found.target.characters
     both = (source > 0) & (target > 0)
     ratios = np.log(np.maximum(target, 1) / np.maximum(source, 1))
     middle = np.median(ratios[both]) if both.any() else 0.0
     long = np.maximum(source, target) >= RATIO_CHARACTERS
     return np.flatnonzero(both & long & (np.abs(ratios - middle) > np.log(RATIO_LIMIT)))
+
+
+def labelled(found: Survey) -> Labels | None:
+    """What has one label each, to judge by nearly all pairs: a word of the source, or the whole of it, or neither."""
+    source, target = found.source.words, found.target.words
+    if np.mean(source == target) >= NEARLY_ALL and np.median(source) > 1:
+        return "word"
+    few = len(np.unique(found.target.hashes)) * LABEL_RETURNS <= found.pairs
+    return "source" if few and np.mean(target == 1) >= NEARLY_ALL else None
+
+
+def check_labels(found: Survey, wanted: Labels | None) -> Iterator[Finding]:
+    """Pairs with another number of labels than the model wants, or, if none is `wanted`, than nearly all pairs have."""
+    labels = wanted or labelled(found)
+    source, target = (side.words if side.tokens is None else side.tokens for side in (found.source, found.target))
+    places = source if labels == "word" else np.ones_like(source)
+    wrong = np.flatnonzero((target != places) & (target > 0))  # an empty line is a finding of its own
+    if labels is None or not len(wrong):
+        return
+    first = int(wrong[0])
+    here = f"the first has {counted(int(places[first]), 'place')}, {counted(int(target[first]), 'label')}"
+    text = f"{counted(len(wrong), 'pair')} without one label for {EACH[labels]}: {here}."
+    severity = "warning" if wanted is None else "error"
+    yield Finding(severity, "labels", _place(found.split, wrong), text, "Is a label missing, or a word cut in two?")
 
 
 def check_overlap(train: Survey, held_out: Survey, *, allowed: bool) -> Iterator[Finding]:
@@ -177,19 +214,15 @@ def check_lengths(train: Survey, limits: Limits) -> Iterator[Finding]:
     dropped = np.flatnonzero(longest > limits.max_length)
     if len(dropped):
         beyond = f"more than max_length ({limits.max_length}) tokens, up to {longest.max():,}"
-        text = f"{_count(len(dropped), 'pair')} with {beyond}."
+        text = f"{counted(len(dropped), 'pair')} with {beyond}."
         hint = "Training leaves them out, unless you raise `max_length`."
         yield Finding("warning", "too long", _place("train", dropped), text, hint)
     over = np.flatnonzero((longest + 1 > limits.max_tokens) & (longest <= limits.max_length))
     if len(over):
         beyond = f"more tokens than a batch may have (max_tokens is {limits.max_tokens})"
-        text = f"{_count(len(over), 'pair')} with {beyond}."
+        text = f"{counted(len(over), 'pair')} with {beyond}."
         hint = "Each is a batch of its own, for which memory may not suffice: lower `max_length`."
         yield Finding("warning", "batch", _place("train", over), text, hint)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _place(split: str, numbers: Numbers) -> str:

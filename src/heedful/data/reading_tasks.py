@@ -24,6 +24,7 @@ class Documents(Task):
 
     name = "documents"
     description = "5 to 10 sentences to the sentiment of the one that speaks of the topic: decided in a known sentence"
+    sides = ("words", "label")
 
     def __init__(self) -> None:
         words = iter(made_up_words(random.Random("documents"), "ptkmnls", "aiu", 110))
@@ -87,6 +88,7 @@ class Inference(Task):
 
     name = "inference"
     description = "premise and hypothesis to entail, neutral or contradict: reworded and reordered, with the alignment"
+    sides = ("words", "label")
     labels = ("entail", "neutral", "contradict")
 
     def __init__(self) -> None:
@@ -156,6 +158,7 @@ class Keywords(Task):
 
     name = "keywords"
     description = "15 to 30 fillers and one or three keywords to the class of most of the keywords, in known places"
+    sides = ("words", "label")
     classes = ("red", "orange", "yellow", "green", "blue", "violet")
 
     def __init__(self) -> None:
@@ -191,6 +194,7 @@ class Cued(Task):
 
     name = "cued"
     description = "a letter, then nine cells of a letter and a digit, to the digit in its cell: one known place"
+    sides = ("symbols", "label")
     letters = "abcdefghi"
     digits = (  # English, German, Spanish
         ("zero", "null", "cero"),
@@ -229,6 +233,7 @@ class Recall(Task):
 
     name = "recall"
     description = "32 keys with values, then one of the keys, to its value: one known place among 31 distractors"
+    sides = ("symbols", "label")
     pairs = 32
 
     def pair(self, index: int, seed: int) -> Pair:

@@ -45,6 +45,7 @@ class Reviews(Task):
 
     name = "reviews"
     description = "reviews to tags of targets and expressions, each only through the other; a fourth of words unseen"
+    sides = ("words", "tags")
 
     def __init__(self) -> None:
         self._nouns, self._adjectives = (_parted(words) for words in (NOUNS, ADJECTIVES))

@@ -18,6 +18,7 @@ class Tagged(Task):
 
     name = "tagged"
     description = "4 to 16 letters to as many tags, each by its letter and the next one"
+    sides = ("symbols", "tags")
     vowels, consonants = "aeiou", "bdfgklmnt"
 
     def pair(self, index: int, seed: int) -> Pair:

@@ -19,6 +19,7 @@ class Task(ABC):
 
     name: str
     description: str
+    sides = ("symbols", "symbols")  # what source and target are made of
 
     @abstractmethod
     def pair(self, index: int, seed: int) -> Pair:

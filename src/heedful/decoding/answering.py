@@ -6,19 +6,20 @@ Knows ids, no text and no lines.
 from collections.abc import Sequence
 from typing import final
 
+import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.data.batch import collate, labels_of
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import SearchConfig, settings_of_decoders
 from heedful.decoding.ctc import ctc_hypotheses, ctc_log_p, path_log_p
 from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilities
-from heedful.errors import ConfigError, HeedfulError
+from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.models.device import device_of
 from heedful.models.interface import Answer, Answerer
 from heedful.text.vocabulary import EOS, PAD, UNK
 
-SEARCHED = ("temperature", "mbr_samples", "no_repeat_ngram", "shortlist")  # settings that need a decoder
+PARTS_HINT = 'Parts are told apart by tokenizer.source.separator, such as "|||".'
 
 
 @final
@@ -27,10 +28,9 @@ class Asker:
 
     def __init__(self, model: Answerer, search: SearchConfig) -> None:
         """Raises ConfigError for settings that only a search through a decoder can have."""
-        for name in SEARCHED:
-            if getattr(search, name):
-                hint = f"Leave search.{name} out."
-                raise ConfigError(f"`search.{name}` is for models with a decoder; this one answers at once.", hint=hint)
+        for name in settings_of_decoders(search):
+            message = f"`search.{name}` is for models with a decoder; this one answers at once."
+            raise ConfigError(message, hint=f"Leave search.{name} out.")
         self.model, self.search = model, search
 
     def rows(self, n_best: int) -> int:
@@ -78,19 +78,30 @@ def best_answers(log_p: Float[Tensor, "T V"], n_best: int) -> list[Hypothesis]:
 def given_log_p(model: Answerer, answer: Answer, tgt_out: Int[Tensor, "B T"]) -> list[list[float]]:
     """The log-probability of each given label, and of the end: 0 where each place has a label, and nobody chose it.
 
-    Raises HeedfulError unless there is one label a place, where the model wants that.
+    The pairs are such as `check_given` lets pass.
     """
     labels = labels_of(tgt_out)
-    given, wanted = (labels != PAD).sum(dim=1).tolist(), answer.mask.sum(dim=1).tolist()
+    given = (labels != PAD).sum(dim=1).tolist()
     if model.alignment != "places":
         targets = [row[:count] for row, count in zip(labels.tolist(), given, strict=True)]
         return [ctc_log_p(row, ids) for row, ids in zip(path_log_p(answer), targets, strict=True)]
-    if bool((labels == UNK).any()):
-        hint = "Labels are those of the training data: heedful data stats shows them."
-        raise HeedfulError("A target has a label that this model does not know.", hint=hint)
-    if given != wanted:
-        row = next(row for row in range(len(given)) if given[row] != wanted[row])
-        hint = "Give as many labels as the model answers."
-        raise HeedfulError(f"A target has {given[row]} labels, but its source has {wanted[row]} places.", hint=hint)
     rows = label_log_p(answer).gather(2, labels[:, :, None])[:, :, 0]
-    return [[*row[:count], 0.0] for row, count in zip(rows.tolist(), wanted, strict=True)]
+    return [[*row[:count], 0.0] for row, count in zip(rows.tolist(), given, strict=True)]
+
+
+def check_given(model: Answerer, pairs: Sequence[tuple[list[int], list[int]]], first: int) -> None:
+    """Raises HeedfulError, before any work, for the first pair of ids that the model cannot score: pairs are counted
+    from `first`. It must be able to read the source, and the target must have a known label for each place.
+    """
+    for number, (source, target) in enumerate(pairs, start=first):
+        if (complaint := model.complaint(source)) is not None:
+            raise HeedfulError(f"Pair {number}: {complaint}.", hint=PARTS_HINT)
+        if model.alignment != "places":
+            continue
+        if UNK in target:
+            hint = "Labels are those of the training data: heedful data stats shows them."
+            raise HeedfulError(f"Pair {number} has a label that this model does not know.", hint=hint)
+        places = int(model.places(np.array([len(source)]))[0])
+        if len(target) != places:
+            found = f"{counted(len(target), 'label')}, but its source has {counted(places, 'place')}"
+            raise HeedfulError(f"Pair {number} has {found}.", hint="Give as many labels as the model answers.")

@@ -48,3 +48,10 @@ class SearchConfig(Config):
     )
     no_repeat_ngram: Count | None = Field(default=None, description="no n-gram of this order stands in an output twice")
     shortlist: bool = Field(default=False, description="only what `heedful shortlist` found likely for a source")
+
+
+def settings_of_decoders(search: SearchConfig) -> list[str]:
+    """Which of these settings a model without a decoder cannot have."""
+    usual = SearchConfig()
+    names = ("length_penalty", "temperature", "mbr_samples", "no_repeat_ngram", "shortlist")
+    return [name for name in names if getattr(search, name) != getattr(usual, name)]

@@ -13,7 +13,7 @@ import torch
 from heedful.attention import Map, Trace
 from heedful.config import Layer, resolve
 from heedful.data.batch import Batch, collate
-from heedful.decoding.answering import Asker, given_log_p
+from heedful.decoding.answering import PARTS_HINT, Asker, check_given, given_log_p
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.rules import Requesting, Rules
 from heedful.decoding.search import Hypothesis, Request
@@ -102,10 +102,10 @@ class Translator:
         return [join_segments([segments[n] for n in ns], [found[n] for n in ns], target, longest) for ns in of_line]
 
     @torch.inference_mode()
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+    def score(self, sources: Sequence[str], targets: Sequence[str], *, first_pair: int = 1) -> list[Scored]:
         """Log-probabilities of given outputs: forced decoding, whatever the model itself would say.
 
-        Always in the model's own number type, whatever that of the search is.
+        Always in the model's own number type, whatever that of the search is. Errors count pairs from `first_pair`.
         """
         refuse_single_text("sources", sources)
         if len(sources) != len(targets):
@@ -115,7 +115,7 @@ class Translator:
             (self.tokenizers.source.encode(source), self.tokenizers.target.encode(target))
             for source, target in zip(sources, targets, strict=True)
         ]
-        self.check_lengths(pairs)
+        self.check_pairs(pairs, first_pair)
         wider = [Segment(number, max(pair, key=len)) for number, pair in enumerate(pairs)]
         scored: list[Scored | None] = [None] * len(pairs)
         for numbers in batches(wider, self.search.max_tokens):
@@ -131,7 +131,7 @@ class Translator:
         self.model.eval()
         target_ids = self._best_ids(source) if target is None else self.tokenizers.target.encode(target)
         source_ids = self.tokenizers.source.encode(source)
-        self.check_lengths([(source_ids, target_ids)])
+        self.check_pairs([(source_ids, target_ids)])
         batch = collate([(source_ids, target_ids)], [0]).to(self._device)
         maps: list[Map] = []
         (log_p,) = self._log_p(batch, maps)
@@ -151,14 +151,16 @@ class Translator:
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1)
         return log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
 
-    def check_lengths(self, pairs: Sequence[tuple[list[int], list[int]]]) -> None:
-        """Raises HeedfulError for a pair of ids, counted from 1, that is too long for the model."""
+    def check_pairs(self, pairs: Sequence[tuple[list[int], list[int]]], first: int = 1) -> None:
+        """Raises HeedfulError for the first pair of ids, counted from `first`, that the model cannot read."""
         longest = self.model.longest
-        for number, pair in enumerate(pairs, start=1):
+        for number, pair in enumerate(pairs, start=first):
             tokens = 1 + max(map(len, pair))
             if longest is not None and tokens > longest:
                 hint = "Shorten it, or train with a larger model.max_positions."
                 raise HeedfulError(f"Pair {number} has {tokens} tokens, but this model reads {longest}.", hint=hint)
+        if isinstance(self.model, Answerer):
+            check_given(self.model, pairs, first)
 
     def _best_ids(self, source: str) -> list[int]:
         segments = segment_line(0, source, self.tokenizers.source, self._longest_source)[:1]
@@ -201,8 +203,7 @@ def _check_sources(model: Answerer, segments: Sequence[Segment], first_line: int
     for segment in segments:
         complaint = model.complaint(segment.ids)
         if complaint is not None:
-            hint = 'Parts are told apart by tokenizer.source.separator, such as "|||".'
-            raise HeedfulError(f"Line {segment.line + first_line}: {complaint}.", hint=hint)
+            raise HeedfulError(f"Line {segment.line + first_line}: {complaint}.", hint=PARTS_HINT)
 
 
 def _check_found(hypotheses: list[Hypothesis], request: Request, place: str) -> None:

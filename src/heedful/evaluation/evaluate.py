@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
 from heedful.evaluation.metric import Metric
 from heedful.evaluation.metrics import metrics_for
@@ -85,12 +86,14 @@ def evaluate(
 
     `multi-bleu` reads outputs after `config.postprocess`, against `tokenised_references` as they are, or, without
     these, against the references after the same postprocessing.
-    Raises ValueError where sources and references do not match.
+    Raises ValueError where sources and references do not match, ConfigError as `check_references` does.
     """
     if len(sources) != len(references):
         raise ValueError(
             f"`references` must have an entry for each of the {len(sources)} sources, but has {len(references)}."
         )
+    metrics = metrics_for(config.metrics, describe(config, given=tokenised_references is not None))
+    check_references(metrics, references, split)
     started = time.perf_counter()
     translations = translator.translate(list(sources))
     seconds = time.perf_counter() - started
@@ -99,7 +102,6 @@ def evaluate(
         Output(item_id(split, i), source, list(targets), translation.text, translation.score)
         for i, (source, targets, translation) in enumerate(zip(sources, references, translations, strict=True))
     ]
-    metrics = metrics_for(config.metrics, describe(config, given=tokenised_references is not None))
     if any(metric.reads_tokenised for metric in metrics):
         outputs = _with_tokenised(outputs, config, tokenised_references)
     statistics = [item_statistics(metric, outputs) for metric in metrics]
@@ -112,6 +114,15 @@ def evaluate(
         for metric, matrix in zip(metrics, statistics, strict=True)
     }
     return Evaluation(scores, outputs, find_mistakes(outputs, measures), data_hash(sources, references), seconds)
+
+
+def check_references(metrics: Sequence[Metric], references: References, split: str) -> None:
+    """Raises ConfigError for a metric that has nothing to count in the references of this split."""
+    for metric in metrics:
+        complaint = metric.complaint(references)
+        if complaint is not None:
+            hint = "Choose another metric: evaluation.metrics."
+            raise ConfigError(f"{split}: {metric.name} {complaint}.", hint=hint)
 
 
 def item_statistics(metric: Metric, outputs: Sequence[Output]) -> Matrix:

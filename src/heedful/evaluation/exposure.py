@@ -91,7 +91,7 @@ def measure_exposure(
         (translator.tokenizers.source.encode(source), translator.tokenizers.target.encode(target))
         for source, target in zip(sources, targets, strict=True)
     ]
-    translator.check_lengths(pairs)
+    translator.check_pairs(pairs)
     return exposure(model, pairs, error_at, translator.search.max_tokens)
 
 

@@ -35,10 +35,16 @@ class Accuracy(LabelMetric):
 class SpanF1(LabelMetric):
     """F1 of whole spans in BIO labels: a span is right if its kind and both ends are. [Tjong Kim Sang 2003, section 4]
 
-    As conlleval has it, an I- without a span of its kind before it begins one. With no span anywhere it is 100.
+    As conlleval has it, an I- without a span of its kind before it begins one. An item without spans, of which the
+    output has none either, is wholly right; of a whole corpus without spans it says nothing.
     """
 
     name, label = "span-f1", "span F1"
+
+    def complaint(self, references: Sequence[Sequence[str]]) -> str | None:
+        if any(spans_of(targets[0].split()) for targets in references):
+            return None
+        return "counts spans of BIO labels (B-NAME, I-NAME, O), and no target has one"
 
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         wanted, found = spans_of(references[0].split()), spans_of(output.split())

@@ -22,6 +22,10 @@ class Metric(ABC):
     def signature(self) -> str:
         """The choices behind the number, such as "case:mixed|tok:13a"."""
 
+    def complaint(self, references: Sequence[Sequence[str]]) -> str | None:
+        """Why the metric says nothing of items with these references, as the end of a sentence; None where it does."""
+        return None
+
     @abstractmethod
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         """What one item adds to the sum; the same length for every item. There is at least one reference."""

@@ -119,7 +119,7 @@ class CTranslate2Translator:
         target = self.tokenizers.target
         return [join_segments([segments[n] for n in ns], [found[n] for n in ns], target, split_at) for ns in of_line]
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+    def score(self, sources: Sequence[str], targets: Sequence[str], *, first_pair: int = 1) -> list[Scored]:
         """Log-probabilities of given outputs: forced decoding, whatever the model itself would say."""
         refuse_single_text("sources", sources)
         if len(sources) != len(targets):
@@ -128,7 +128,7 @@ class CTranslate2Translator:
             (self.tokenizers.source.encode(source), self.tokenizers.target.encode(target))
             for source, target in zip(sources, targets, strict=True)
         ]
-        for number, pair in enumerate(pairs, start=1):
+        for number, pair in enumerate(pairs, start=first_pair):
             tokens = 1 + max(map(len, pair))
             if tokens > self.longest:
                 what = f"Pair {number} has {tokens} tokens, but this export has {self.longest} positions."

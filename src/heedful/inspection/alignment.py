@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.errors import HeedfulError
+from heedful.errors import ConfigError, HeedfulError
 from heedful.inspection.labels import Head, matrix
 from heedful.trace import Trace
 
@@ -64,7 +64,8 @@ def usual_choice(trace: Trace) -> Choice:
     """
     layers = [shown.layer for shown in trace.maps if shown.kind == "decoder.cross"]
     if not layers:
-        raise HeedfulError("This model has no cross-attention to read alignments from.")
+        hint = "Its decoder reads the source without attention."
+        raise ConfigError("This model has no cross-attention to read alignments from.", hint=hint)
     last = max(layers)
     return Choice(last if last < 3 else last - 1)
 

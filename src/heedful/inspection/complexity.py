@@ -31,14 +31,17 @@ class LayerCost(NamedTuple):
 
 
 def complexity(n: int, d: int, kernel: int = 3, radius: int = 5) -> list[LayerCost]:
-    """The layers of Table 1 [Vaswani 2017, 4] for n places of width d; restricted attention sees `radius` each way."""
+    """The layers of Table 1 [Vaswani 2017, 4] for n places of width d.
+
+    Restricted attention sees `radius` places each way: the table's r is 2 radius + 1, the place itself included.
+    """
     if n < 2 or d < 1 or radius < 1 or kernel < 3 or kernel % 2 == 0:
         raise ConfigError(
             f"The table needs n >= 2, d >= 1, radius >= 1 and an odd kernel >= 3, not {n}, {d}, {radius}, {kernel}.",
             hint="Without options it is made for n = 100, d = 512.",
         )
     x = torch.zeros(1, n, d)
-    side = kernel // 2
+    side, width = kernel // 2, 2 * radius + 1
     everywhere, next_to = (lambda i: range(n)), (lambda i: range(max(0, i - 1), min(n, i + 2)))
     recurrent = nn.RNN(d, d, batch_first=True, bias=False)
     convolution = nn.Conv1d(d, d, kernel, padding=side, bias=False)
@@ -60,7 +63,7 @@ def complexity(n: int, d: int, kernel: int = 3, radius: int = 5) -> list[LayerCo
             longest_path(n, lambda i: range(max(0, i - side), min(n, i + side + 1))),
         ),
         LayerCost(
-            f"restricted self-attention, radius {radius}", "r n d", (2 * radius + 1) * n * d, _count(restricted), 1,
+            f"restricted self-attention, r = {width}", "r n d", width * n * d, _count(restricted), 1,
             longest_path(n, lambda i: range(max(0, i - radius), min(n, i + radius + 1))),
         ),
     ]  # fmt: skip

@@ -4,15 +4,32 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, ModelConfig, Probability
+from heedful.models.config import AnswererConfig, Count, Labels, Probability
 
 ASKING = ("attention", "hard")  # the poolings with one query
 LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
 
+_OF_ENCODERS = {
+    "d_hidden": ("rnn",),
+    "cell": ("rnn",),
+    "n_layers": LAYERED,
+    "n_heads": ("transformer",),
+    "max_scores": ("disan", "disan-scalar"),
+}
+_OF_POOLINGS = {
+    "d_attention": ("structured", *ASKING, "keywords"),
+    "rows": ("structured",),
+    "overlap_weight": ("structured",),
+    "query": ASKING,
+    "reads": ASKING,
+    "n_words": ("keywords", "first-n", "random-n"),
+    **dict.fromkeys(("test_policy", "expected_share", "entropy_weight", "reward_baseline"), ("hard",)),
+}
+
 Weight = Annotated[float, Field(ge=0)]
 
 
-class ClassifierConfig(ModelConfig):
+class ClassifierConfig(AnswererConfig):
     """One label for a whole source: an encoder of its words, a pooling, and a hidden layer.
     [Lin 2017; Shen 2018; Xu 2015; Yang 2016]
 
@@ -54,7 +71,6 @@ class ClassifierConfig(ModelConfig):
     entropy_weight: Weight = Field(default=0.002, description="hard: what the entropy of the draws counts")
     reward_baseline: bool = Field(default=True, description="hard: less variance by a running mean of the reward")
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and around the hidden layer")
-    tie: Literal["none"] = Field(default="none", description="there is one embedding only")  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "ClassifierConfig":
@@ -67,10 +83,13 @@ class ClassifierConfig(ModelConfig):
                 f'`layer_mix` needs `encoder` = "rnn" or "transformer" with two layers or more, but that is '
                 f'"{self.encoder}" with `n_layers` = {self.n_layers}'
             )
-        for name, usual in (("query", "constant"), ("reads", "encoded")):
-            if getattr(self, name) != usual and self.pooling not in ASKING:
-                raise ValueError(f'`{name}` is of `pooling` = "attention" or "hard", but that is "{self.pooling}"')
+        self.refuse_idle("encoder", _OF_ENCODERS)
+        self.refuse_idle("pooling", _OF_POOLINGS)
         return self
+
+    @property
+    def labels(self) -> Labels:
+        return "source"
 
     @property
     def summary(self) -> str:

@@ -1,6 +1,8 @@
 """Settings of the models: what all kinds have, and each kind's own."""
 
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -10,6 +12,7 @@ from heedful.config import Config
 Count = Annotated[int, Field(gt=0)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Tie = Literal["none", "decoder", "all"]
+Labels = Literal["word", "source"]
 
 
 class ModelConfig(Config, ABC):
@@ -45,6 +48,30 @@ class ModelConfig(Config, ABC):
     @abstractmethod
     def kept_numbers(self, source: int, target: int) -> int:
         """An estimate of the numbers that the backward pass needs of a pair with so many tokens."""
+
+    def refuse_idle(self, choice: str, own: Mapping[str, Collection[str]]) -> None:
+        """Raises ValueError for a setting that is not as usual, but belongs to other values of `choice` than its own.
+
+        `own` names those values for each setting that does not belong to all.
+        """
+        chosen = getattr(self, choice)
+        for name, values in own.items():
+            usual = type(self).model_fields[name].default
+            if getattr(self, name) != usual and chosen not in values:
+                wanted = " or ".join(f'"{value}"' for value in values)
+                way_out = f"leave it out, or set it to {json.dumps(usual)}"
+                raise ValueError(f'`{name}` is of `{choice}` = {wanted}, but that is "{chosen}": {way_out}')
+
+
+class AnswererConfig(ModelConfig, ABC):
+    """What every model has that answers at once, without a decoder. It has one embedding, and nothing to tie."""
+
+    tie: Literal["none"] = Field(default="none", description="there is one embedding only")  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @property
+    @abstractmethod
+    def labels(self) -> Labels | None:
+        """What has one label each: a word of the source, or the whole of it; None where targets have any length."""
 
 
 class TransformerConfig(ModelConfig):
@@ -224,7 +251,17 @@ class ConvS2SConfig(ModelConfig):
         return encoder + self.n_decoder_layers * target * (8 * self.d_hidden + 6 * self.d_model + 3 * source)
 
 
-class TaggerConfig(ModelConfig):
+_RECURRENT = ("gru", "lstm")
+_OF_TAGGERS = {
+    "d_hidden": _RECURRENT,
+    "bidirectional": _RECURRENT,
+    "n_layers": (*_RECURRENT, "transformer"),
+    "n_heads": ("transformer",),
+    "layer_mix": (*_RECURRENT, "transformer"),
+}
+
+
+class TaggerConfig(AnswererConfig):
     """One label for each word, from an encoder of the whole sentence.
 
     `encoder` has no default: "gru" and "lstm" read in order, "transformer" is that of [Vaswani 2017], pre-norm; "none"
@@ -241,16 +278,20 @@ class TaggerConfig(ModelConfig):
     bidirectional: bool = Field(default=True, description="gru, lstm: read in both directions")
     n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model")
     layer_mix: bool = Field(default=False, description="read a learned mix of all layers, not the last one")
-    tie: Literal["none"] = Field(default="none", description="words and labels share nothing")
     dropout: Probability = Field(default=0.3, description="on embeddings, between layers, and before the output")
 
     @model_validator(mode="after")
     def _widths_fit(self) -> "TaggerConfig":
         if self.encoder == "transformer" and self.d_model % self.n_heads:
             raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
-        if self.encoder in ("gru", "lstm") and self.bidirectional and self.d_hidden % 2:
+        if self.encoder in _RECURRENT and self.bidirectional and self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
+        self.refuse_idle("encoder", _OF_TAGGERS)
         return self
+
+    @property
+    def labels(self) -> Labels:
+        return "word"
 
     @property
     def summary(self) -> str:

@@ -3,6 +3,7 @@
 Knows no tags as text. B sentences, S tokens with EOS, D d_model, H d_hidden, K bilinear forms, V tags.
 """
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -39,9 +40,12 @@ class Coupled(Answerer):
     """u^m_{t+1} = tanh(Q^m u^m_t) + sum_i alpha^m_i h_i for both heads m, T times; a word's tag is read from the sum of
     its features r_i over the layers. [Wang 2017]
 
-    Layers share all weights. The paper gives each head a softmax over its own tags; here one softmax over the tags of
-    both reads the features of both, so that no word can be an aspect and an opinion at once.
+    Layers share all weights. With two `label_heads` the logit of a tag reads the features of its own head, and that of
+    O none: the product of the paper's two softmaxes over B, I and O, given that no word is an aspect and an opinion at
+    once. With one, each logit reads the features of both heads.
     """
+
+    reads: Float[Tensor, "V 2"]  # 1 where the logit of a tag reads the features of a head, else 0
 
     def __init__(self, config: CoupledConfig, source_size: int, target_size: int) -> None:
         super().__init__()
@@ -56,7 +60,23 @@ class Coupled(Answerer):
             nn.init.zeros_(self.score.other).requires_grad_(False)
         self.carry = nn.Parameter(torch.empty(2, width, width).uniform_(-0.2, 0.2))
         self.output = nn.Linear(4 * config.n_forms, target_size)
+        if config.label_heads == "two":
+            self.register_buffer("reads", torch.ones(target_size, 2))
         self.config = config
+
+    def name_labels(self, names: Sequence[str]) -> None:
+        """With two label heads, whose tags are whose: the kinds of B-KIND and I-KIND go to them by the alphabet."""
+        if self.config.label_heads == "one":
+            return
+        kinds = [name.partition("-")[2] if name.startswith(("B-", "I-")) else None for name in names]
+        found = sorted({kind for kind in kinds if kind is not None})
+        if len(found) != 2:
+            raise ValueError(
+                f'`model.label_heads` = "two" needs tags of two kinds (B-, I-), but these have {len(found)}'
+                f'{": " if found else ""}{", ".join(found)}; set it to "one"'
+            )
+        for row, kind in zip(self.reads, kinds, strict=True):
+            row.copy_(torch.tensor([float(kind == head) for head in found]))
 
     def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
         check_evaluating(self, maps)
@@ -74,9 +94,15 @@ class Coupled(Answerer):
             penalty = penalty + overlap_penalty(read.weights[:, :, 0])
             u = torch.tanh(u @ self.carry) + read.context
             self._record(maps, layer, read.weights, padding)
-        logits = self.output(self.dropout(total.transpose(1, 2).flatten(2)))  # [B S V]
+        logits = self._logits(self.dropout(total.transpose(1, 2).flatten(2)))
         weight = self.config.penalty / self.config.n_layers
         return Answer(logits[:, :-1], src_mask[:, 1:], penalty * weight if weight else None)
+
+    def _logits(self, features: Float[Tensor, "B S fourK"]) -> Float[Tensor, "B S V"]:
+        if self.config.label_heads == "one":
+            return self.output(features)
+        read = self.reads.repeat_interleave(2 * self.config.n_forms, dim=1)  # [V 4K]
+        return nn.functional.linear(features, self.output.weight * read, self.output.bias)
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return n_source

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, ModelConfig, Probability
+from heedful.models.config import AnswererConfig, Count, Labels, Probability
 
 
-class CoupledConfig(ModelConfig):
+class CoupledConfig(AnswererConfig):
     """Tags of aspect and opinion words by two heads that read the sentence with each other's help. [Wang 2017]
 
     Without `coupled`, each head knows its own prototype only: what the coupling is measured against. `penalty` weighs
@@ -23,10 +23,13 @@ class CoupledConfig(ModelConfig):
     d_hidden: Count = Field(default=50, description="width of a word's vector and of the prototypes")
     n_forms: Count = Field(default=20, description="K bilinear forms of each head, for either prototype")
     n_layers: Count = Field(default=2, description="how often both prototypes are brought up to date")
+    label_heads: Literal["one", "two"] = Field(
+        default="two",
+        description="two: a softmax for each head's tags, B-, I- of two kinds; one: of all tags, reading both heads",
+    )
     penalty: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="of heads that read the same words; 0: none"
     )
-    tie: Literal["none"] = Field(default="none", description="there is nothing to share")
     dropout: Probability = Field(default=0.3, description="on embeddings, on words' vectors, and before the output")
 
     @model_validator(mode="after")
@@ -36,9 +39,14 @@ class CoupledConfig(ModelConfig):
         return self
 
     @property
+    def labels(self) -> Labels:
+        return "word"
+
+    @property
     def summary(self) -> str:
         """The kind, and whether its heads know of each other."""
-        return f"{self.kind}, {self.n_layers} layers{'' if self.coupled else ', uncoupled'}, context {self.context}"
+        coupled = "" if self.coupled else ", uncoupled"
+        return f"{self.kind}, {self.n_layers} layers{coupled}, context {self.context}, label heads {self.label_heads}"
 
     def kept_numbers(self, source: int, target: int) -> int:
         """About 12 vectors of states a word, and in each layer 20 of 2 K numbers for each head."""

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, ModelConfig, Probability
+from heedful.models.config import AnswererConfig, Count, Probability
 
 Number = TypeVar("Number", int, NDArray[np.integer])
 
 
-class CTCConfig(ModelConfig):
+class CTCConfig(AnswererConfig):
     """Recurrent layers that read both ways, and at each place a symbol of the target or a blank. [Graves 2006]
 
     The places follow the source: one a token, or a frame of speech; `stride` makes them fewer, `upsample` more. A
@@ -37,7 +37,6 @@ class CTCConfig(ModelConfig):
     drop_impossible: bool = Field(
         default=False, description="leave out, and count, training pairs with too few places; else they are an error"
     )
-    tie: Literal["none"] = Field(default="none", description="there is one embedding only")  # pyright: ignore[reportIncompatibleVariableOverride]
     dropout: Probability = Field(default=0.2, description="on what each layer reads, and on what predicts")
 
     @model_validator(mode="after")
@@ -49,6 +48,10 @@ class CTCConfig(ModelConfig):
         if self.band_shift and self.band_shift >= (self.frame_width or 0):
             raise ValueError(f"`band_shift` must be less than `frame_width`, but is {self.band_shift}")
         return self
+
+    @property
+    def labels(self) -> None:
+        return None
 
     @property
     def summary(self) -> str:

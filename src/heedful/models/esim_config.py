@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, ModelConfig, Probability
+from heedful.models.config import AnswererConfig, Count, Labels, Probability
 
 
-class InferenceConfig(ModelConfig):
+class InferenceConfig(AnswererConfig):
     """One label for a premise and a hypothesis. [Chen 2017]
 
     Without `align_both_ways` neither side sees the other before both are vectors: what the alignment is measured
@@ -18,7 +18,6 @@ class InferenceConfig(ModelConfig):
     align_both_ways: bool = Field(default=True, description="each word also sees what it is aligned to")
     d_model: Count = Field(default=100, description="width of the embeddings")
     d_hidden: Count = Field(default=100, description="width of the states of both layers, half for each direction")
-    tie: Literal["none"] = Field(default="none", description="there is nothing to share")
     dropout: Probability = Field(default=0.1, description="on embeddings, before the second layer and the output")
 
     @model_validator(mode="after")
@@ -26,6 +25,10 @@ class InferenceConfig(ModelConfig):
         if self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
         return self
+
+    @property
+    def labels(self) -> Labels:
+        return "source"
 
     @property
     def reads_parts(self) -> bool:

@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, ModelConfig, Probability
+from heedful.models.config import AnswererConfig, Count, Labels, Probability
 
 
-class HierarchicalConfig(ModelConfig):
+class HierarchicalConfig(AnswererConfig):
     """One label for a document of sentences. [Yang 2016]
 
     `reading` has no default. "hierarchical" reads words, then sentences; "flat-attention" and "flat-mean" are what it
@@ -25,7 +25,6 @@ class HierarchicalConfig(ModelConfig):
     d_model: Count = Field(default=64, description="width of the embeddings")
     d_hidden: Count = Field(default=100, description="width of the states of words and of sentences, half a direction")
     d_attention: Count = Field(default=100, description="width in which words and sentences are compared to the query")
-    tie: Literal["none"] = Field(default="none", description="there is nothing to share")
     dropout: Probability = Field(
         default=0.1, description="on embeddings, and on the vectors of sentences and documents"
     )
@@ -34,9 +33,12 @@ class HierarchicalConfig(ModelConfig):
     def _parts_fit(self) -> "HierarchicalConfig":
         if self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
-        if self.query == "first" and self.reading != "hierarchical":
-            raise ValueError(f'`query` = "first" is of `reading` = "hierarchical", but that is "{self.reading}"')
+        self.refuse_idle("reading", {"query": ("hierarchical",), "d_attention": ("hierarchical", "flat-attention")})
         return self
+
+    @property
+    def labels(self) -> Labels:
+        return "source"
 
     @property
     def reads_parts(self) -> bool:

@@ -79,6 +79,12 @@ class Answerer(Model, ABC):
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         """How many places sources with so many tokens (without the last EOS) have."""
 
+    def name_labels(self, names: Sequence[str]) -> None:
+        """Learn what all ids of the target vocabulary stand for, once, before training; most models need not know.
+
+        Raises ValueError for labels that the model cannot use.
+        """
+
     def complaint(self, source: Sequence[int]) -> str | None:
         """What is wrong with a source (ids without the last EOS) that this model cannot answer; None if it can."""
         return None

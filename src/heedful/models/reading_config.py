@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, ModelConfig, Probability
+from heedful.models.config import AnswererConfig, Count, Labels, Probability
 
 
-class ReaderConfig(ModelConfig):
+class ReaderConfig(AnswererConfig):
     """Two recurrent networks read story and question; the answer is the word of the story that is read most.
 
     `attention` has no default: "over" weights what each question word reads by attention over attention [Cui 2017],
@@ -18,7 +18,6 @@ class ReaderConfig(ModelConfig):
     attention: Literal["over", "sum"] = Field(description="how the question reads the story: over | sum")
     d_model: Count = Field(default=128, description="width of the embeddings, which story and question share")
     d_hidden: Count = Field(default=128, description="width of the states; each of two directions has half of it")
-    tie: Literal["none"] = Field(default="none", description="there is one embedding only")  # pyright: ignore[reportIncompatibleVariableOverride]
     dropout: Probability = Field(default=0.1, description="on embeddings")
 
     @model_validator(mode="after")
@@ -26,6 +25,10 @@ class ReaderConfig(ModelConfig):
         if self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
         return self
+
+    @property
+    def labels(self) -> Labels:
+        return "source"
 
     @property
     def one_vocabulary(self) -> bool:
@@ -47,7 +50,7 @@ class ReaderConfig(ModelConfig):
         return source * (8 * self.d_hidden + 2 * self.d_model + 4 * min(source, 32))
 
 
-class MemoryConfig(ModelConfig):
+class MemoryConfig(AnswererConfig):
     """The sentences of a story as memories, read in hops; the answer is any word. [Sukhbaatar 2015; Miller 2016]
 
     `n_hops` = 0 is the baseline: the mean of all memories. `update` is that of `heedful.layers.memory.Hops`.
@@ -73,7 +76,6 @@ class MemoryConfig(ModelConfig):
         default=0.0, description="temporal, training only: beside each sentence an empty slot with this probability"
     )
     max_memories: Count = Field(default=50, description="only so many last sentences of a story are memories")
-    tie: Literal["none"] = Field(default="none", description="the answer has a matrix of its own")  # pyright: ignore[reportIncompatibleVariableOverride]
     dropout: Probability = Field(default=0.0, description="on what predicts the answer")
 
     @model_validator(mode="after")
@@ -85,6 +87,10 @@ class MemoryConfig(ModelConfig):
         if self.empty_slots and not self.temporal:
             raise ValueError("`empty_slots` moves memories in time, but `temporal` is false: leave it out")
         return self
+
+    @property
+    def labels(self) -> Labels:
+        return "source"
 
     @property
     def reads_parts(self) -> bool:

@@ -62,7 +62,7 @@ class TextEngine(Protocol):
         """Outputs for lines of text, each with its `n_best` best candidates."""
         ...
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+    def score(self, sources: Sequence[str], targets: Sequence[str], *, first_pair: int = 1) -> list[Scored]:
         """Log-probabilities of given outputs."""
         ...
 

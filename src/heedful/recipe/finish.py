@@ -78,7 +78,13 @@ def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:
 def record(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, split: str) -> None:
     """Write outputs, errors and results: all validations, then the final scores under their signatures."""
     occasion = Occasion(
-        run.name, recipe.seed, split, chosen.name, describe_search(recipe.search), chosen.update, chosen=True
+        run.name,
+        recipe.seed,
+        split,
+        chosen.name,
+        describe_search(recipe.search, recipe.model),
+        chosen.update,
+        chosen=True,
     )
     run.write_outputs(split, evaluation.outputs)
     run.write_errors(mistake.record() for mistake in evaluation.errors)
@@ -87,7 +93,7 @@ def record(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, spl
 
 def _validations(recipe: Recipe, run: Run) -> Iterator[Result]:
     beams = {"beam": recipe.evaluation.dev_beam, "temperature": None, "mbr_samples": None}
-    decode = describe_search(recipe.search.model_copy(update=beams))
+    decode = describe_search(recipe.search.model_copy(update=beams), recipe.model)
     for event in run.read_log("validation"):
         measured = {name: event[name] for name in ("loss", "perplexity", *recipe.evaluation.metrics) if name in event}
         for metric, value in measured.items():
@@ -123,7 +129,7 @@ def model_card(recipe: Recipe, model: Model, chosen: Chosen) -> str:
         "Data": data,
         "Weights": f"{chosen.name}, after {chosen.update:,} updates",
         "Seed": recipe.seed,
-        "Search": describe_search(recipe.search),
+        "Search": describe_search(recipe.search, recipe.model),
     }
     lines = [f"- {name}: {value}" for name, value in facts.items()]
     use = ["", "Use it with:", "", "    import heedful", '    heedful.load("model").translate(["..."])', ""]

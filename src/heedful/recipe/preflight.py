@@ -13,6 +13,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.models.build import count_parameters
 from heedful.models.device import device_of
 from heedful.models.interface import Answerer, Model
+from heedful.recipe.measurable import check_places
 from heedful.recipe.prepare import Prepared
 from heedful.recipe.recipe import Recipe
 from heedful.training.ctc import check_feasible
@@ -37,14 +38,12 @@ class Preflight(NamedTuple):
 
 
 def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
-    """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, a
-    shortlist before there is one, or settings of a decoder without one; HeedfulError for a loss that is not finite.
+    """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, or
+    a shortlist before there is one; HeedfulError for a loss that is not finite.
     """
     if recipe.search.shortlist:
         hint = "Train without it, then run `heedful shortlist RUN`."
         raise ConfigError("`search.shortlist` needs a shortlist, which is made of a finished run.", hint=hint)
-    if isinstance(model, Answerer):
-        _check_no_decoder(recipe)
     parameters = count_parameters(model)
     kept = recipe.training.keep_last + 3  # best, last, the one being written
     disk_bytes = parameters * FLOAT * (kept + 2 * 2) + parameters * FLOAT  # two with moments; the bundle
@@ -86,15 +85,6 @@ def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
     )
 
 
-def _check_no_decoder(recipe: Recipe) -> None:
-    """A model that answers at once never reads what it has written, and has its own way with places."""
-    training = recipe.training
-    for key, asked in (("scheduled_sampling", training.scheduled_sampling), ("positions", training.positions == "one")):
-        if asked:
-            message = f"`training.{key}` is of models with a decoder, but {recipe.model.kind} answers at once."
-            raise ConfigError(message, hint="Leave it out.")
-
-
 def _check_positions(readable: int | None, prepared: Prepared) -> None:
     """The model must be able to read every pair to its end, whichever batch it is in."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
@@ -111,12 +101,4 @@ def _check_positions(readable: int | None, prepared: Prepared) -> None:
 def _check_places(model: Answerer, prepared: Prepared) -> None:
     """Every pair must have as many labels as the model has places for them."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
-        wrong = np.flatnonzero(model.places(store.source_lengths) != store.target_lengths)
-        if len(wrong):
-            first = int(wrong[0])
-            places = int(model.places(store.source_lengths[first : first + 1])[0])
-            raise ConfigError(
-                f"{len(wrong):,} {split} pairs do not have one label a place; the first is pair "
-                f"{store.origin(first) + 1}: {places} places, {store.target_lengths[first]} labels.",
-                hint="Labels are words between blanks: one in all for a classifier, one a word for a tagger.",
-            )
+        check_places(split, model.places(store.source_lengths), store.target_lengths, store.origin)

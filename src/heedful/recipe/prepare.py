@@ -15,10 +15,10 @@ from heedful.data.catalogue import load_split
 from heedful.data.check import check_data
 from heedful.data.corpus import Fingerprint, Pair, Watched, fingerprint
 from heedful.data.store import PairStore, Possible, build_store, open_store
-from heedful.errors import CheckFailed, ConfigError, HeedfulError
-from heedful.models.config import TransformerConfig
+from heedful.errors import CheckFailed, ConfigError, HeedfulError, counted
+from heedful.models.config import AnswererConfig, TransformerConfig
 from heedful.models.ctc_config import CTCConfig
-from heedful.recipe.absent import absent_answers
+from heedful.recipe.absent import absent_answers, unknown_labels
 from heedful.recipe.recipe import Recipe
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
@@ -63,6 +63,8 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
     if recipe.model.one_vocabulary:
         for split, store in (("train", prepared.train), ("dev", prepared.dev)):
             _report_absent(split, store, report)
+    elif isinstance(recipe.model, AnswererConfig):
+        _report_unknown_labels(prepared.dev, report)
     return prepared
 
 
@@ -170,6 +172,15 @@ def _report_absent(split: str, store: PairStore, report: Report) -> None:
         )
         hint = 'They teach nothing and are never given; `kind = "memory"` answers with any word.'
         report("data warning", {"text": text, "hint": hint})
+
+
+def _report_unknown_labels(dev: PairStore, report: Report) -> None:
+    """Say which labels no model that is trained on these pairs can give."""
+    unknown = unknown_labels(dev)
+    if unknown.first is not None:
+        where = f"dev:{unknown.first}: the first of {counted(unknown.count, 'pair')}, among {len(dev):,}"
+        text = f"{where}, with a label that no training pair has."
+        report("data warning", {"text": text, "hint": "It is never given and counts as wrong. Is it misspelt?"})
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

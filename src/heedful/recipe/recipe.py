@@ -8,9 +8,10 @@ from pydantic import Field, model_validator
 
 from heedful.config import Config, Layer, Resolved, parse_overrides, read_toml, resolve
 from heedful.data.config import DataConfig
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import SearchConfig, settings_of_decoders
 from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
+from heedful.models.config import AnswererConfig
 from heedful.models.ctc_config import CTCConfig
 from heedful.models.kinds import AnyModelConfig
 from heedful.recipe.presets import names as preset_names
@@ -73,6 +74,35 @@ class Recipe(Config):
             raise ValueError(
                 f'`model.kind` = "{self.model.kind}" reads sources in parts: set `tokenizer.source.separator`, such as '
                 '"|||", with tokenizer.source.kind = "words"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _nothing_needs_a_missing_decoder(self) -> "Recipe":
+        """A model that answers at once never reads what it has written, and searches nothing."""
+        if not isinstance(self.model, AnswererConfig):
+            return self
+        decoding = [f"search.{name}" for name in settings_of_decoders(self.search)]
+        reading = {
+            "scheduled_sampling": self.training.scheduled_sampling,
+            "positions": self.training.positions == "one",
+        }
+        decoding += [f"training.{name}" for name, asked in reading.items() if asked]
+        if decoding:
+            raise ValueError(
+                f'`{decoding[0]}` is of models with a decoder, but `model.kind` = "{self.model.kind}" answers at once: '
+                "leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _labels_have_a_vocabulary(self) -> "Recipe":
+        """Else each word of a source would be an answer that can be given."""
+        labelling = isinstance(self.model, AnswererConfig) and self.model.labels is not None
+        if labelling and self.tokenizer.joint and not self.model.one_vocabulary:
+            raise ValueError(
+                f'`model.kind` = "{self.model.kind}" answers with labels, which are no words of the sources: set '
+                "tokenizer.joint = false"
             )
         return self
 

@@ -12,13 +12,19 @@ from typing import NamedTuple
 from heedful.data.catalogue import load_references, load_split, load_tokenised_references, optional_splits, splits
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
+from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
-from heedful.evaluation.evaluate import Evaluation, Translating, evaluate
+from heedful.evaluation.evaluate import Evaluation, Translating, check_references, evaluate
+from heedful.evaluation.metrics import metrics_for
+from heedful.models.config import AnswererConfig, ModelConfig
+from heedful.models.ctc_config import CTCConfig
 from heedful.recipe.load import recipe_of
+from heedful.recipe.measurable import check_labels
 from heedful.recipe.recipe import Recipe
 from heedful.records.run import is_run
 from heedful.records.signature import describe_settings
 
+AT_ONCE = "at-once"  # the likeliest label of each place
 BEAM_KEYS = ("beam", "length_penalty")
 SAMPLING_KEYS = ("temperature", "top_k", "top_p", "epsilon", "seed")
 MBR_KEYS = ("mbr_samples", "mbr_candidates", "mbr_utility")
@@ -80,7 +86,9 @@ def final_split(data: DataConfig) -> str:
 
 
 def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> Evaluation:
-    """Translate and score a test set as the recipe says."""
+    """Translate and score a test set as the recipe says. Raises ConfigError, before any work, where it cannot be."""
+    if isinstance(translator, Translator):
+        check_labels(translator, items.split, items.sources, items.references)
     return evaluate(
         translator,
         items.sources,
@@ -92,10 +100,22 @@ def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> E
     )
 
 
-def describe_search(search: SearchConfig) -> str:
+def check_measurable(recipe: Recipe, translator: Translator, dev: TestSet) -> None:
+    """Raises ConfigError where validations on `dev`, or the final score, could not be made after training."""
+    for items in (dev, read_test_set(recipe.data, final_split(recipe.data))):
+        if items.sources:
+            check_references(metrics_for(recipe.evaluation.metrics), items.references, items.split)
+            check_labels(translator, items.split, items.sources, items.references)
+
+
+def describe_search(search: SearchConfig, model: ModelConfig) -> str:
     """How outputs were found, in one word for signatures; only the keys that had a part in it, and the number type
     where it is not float32.
     """
+    if isinstance(model, AnswererConfig):
+        beam = {"beam": search.beam} if isinstance(model, CTCConfig) and model.loss == "ctc" else {}
+        precision = {"precision": search.precision} if search.precision != "float32" else {}
+        return describe_settings({**beam, **precision}) or AT_ONCE
     draws = search.temperature is not None or search.mbr_samples is not None
     keys = [*BEAM_KEYS, "max_extra", *(SAMPLING_KEYS if draws else ())]
     keys += MBR_KEYS if search.mbr_samples is not None else ()

@@ -18,13 +18,13 @@ from heedful.errors import CannotWrite, ConfigError, HeedfulError, Interrupted
 from heedful.evaluation.metrics import metrics_for
 from heedful.models.build import build_model
 from heedful.models.device import choose_device, device_of
-from heedful.models.interface import Model
+from heedful.models.interface import Answerer, Model
 from heedful.recipe.calibrate import settled
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.preflight import Preflight, preflight
 from heedful.recipe.prepare import Prepared, Report, prepare
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
-from heedful.recipe.score import TestSet, final_split, read_test_set, score_test_set
+from heedful.recipe.score import TestSet, check_measurable, read_test_set, score_test_set
 from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
@@ -106,14 +106,19 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
     """
     with tempfile.TemporaryDirectory() as scratch:
         prepared = prepare(recipe, Path(scratch), report)
-        return preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), folder)
+        model = new_model(recipe, prepared)
+        _check_measurable(recipe, prepared, model)
+        return preflight(recipe, prepared, model, plan_of(recipe, prepared), folder)
 
 
 def new_model(recipe: Recipe, prepared: Prepared) -> Model:
     """The model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
     torch.manual_seed(seed_of(recipe.seed, "initial weights"))
     try:
-        model = build_model(recipe.model, len(prepared.tokenizers.source), len(prepared.tokenizers.target))
+        target = prepared.tokenizers.target
+        model = build_model(recipe.model, len(prepared.tokenizers.source), len(target))
+        if isinstance(model, Answerer):
+            model.name_labels([target.symbol(index) for index in range(len(target))])
         return model.to(choose_device(recipe.training.device))
     except ValueError as error:
         raise ConfigError(str(error)) from None
@@ -134,8 +139,8 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
         report(event, facts)
 
     prepared = prepare(recipe, run.data, log, in_use=_has_trained(run.folder))
-    final_split(recipe.data)  # a missing test file is an error now, not after training
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
+    _check_measurable(recipe, prepared, model)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
     trainer = Trainer(
@@ -187,6 +192,11 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validati
         return Validation(values, _selected(recipe, values))
 
     return validate
+
+
+def _check_measurable(recipe: Recipe, prepared: Prepared, model: Model) -> None:
+    """A test file that is missing, or that cannot be scored, is an error now, not after training."""
+    check_measurable(recipe, Translator(model, prepared.tokenizers, recipe.search), _dev_sample(recipe))
 
 
 def _dev_sample(recipe: Recipe) -> TestSet:

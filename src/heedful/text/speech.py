@@ -41,9 +41,9 @@ class Sound(NamedTuple):
 class SpeechTokenizer(Tokenizer):
     """Log energies in `frame_width` mel bands, every 10 milliseconds, at 256 levels; the lowest is the first id.
 
-    A line names one or more .wav files of 16-bit samples, with blanks between; their sounds are joined. A file in a
-    .zip archive is named as if that were a folder. The bands reach up to `highest_frequency` whatever the rate of the
-    samples, so that recordings at different rates are alike.
+    A line names one or more .wav files of 16-bit samples, with blanks between; their sounds are joined, their channels
+    averaged. A file in a .zip archive is named as if that were a folder. The bands reach up to `highest_frequency`
+    whatever the rate of the samples, so that recordings at different rates are alike.
     """
 
     def encode(self, text: str) -> list[int]:
@@ -102,7 +102,8 @@ def _read(path: Path) -> Sound:
     try:
         with wave.open(io.BytesIO(_content(path))) as file:
             width, channels, rate = file.getsampwidth(), file.getnchannels(), file.getframerate()
-            raw = file.readframes(file.getnframes())
+            promised = file.getnframes()
+            raw = file.readframes(promised)
     except (wave.Error, EOFError) as error:
         hint = f"Convert it: sox {path} -b 16 -e signed-integer NEW.wav"
         why = str(error) or "it is cut off"
@@ -110,6 +111,11 @@ def _read(path: Path) -> Sound:
     if width != SAMPLE_BYTES:
         hint = f"Convert it: sox {path} -b 16 NEW.wav"
         raise HeedfulError(f"{path} has samples of {8 * width} bits, but 16 are needed.", hint=hint)
+    if len(raw) < promised * width * channels:
+        there = f"it promises {promised:,} samples and has {len(raw) // (width * channels):,}"
+        raise HeedfulError(
+            f"{path} is cut off: {there}.", hint=f"Copy it again, or: sox --ignore-length {path} NEW.wav"
+        )
     samples = np.frombuffer(raw[: len(raw) // (width * channels) * width * channels], "<i2").astype(np.float32)
     return Sound(samples.reshape(-1, channels).mean(axis=1) / LOUDEST, rate)
 

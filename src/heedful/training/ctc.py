@@ -66,9 +66,10 @@ def check_feasible(split: Literal["training", "dev"], store: PairStore, places: 
     needed = [needed_places(store.arrays(number)[1]) for number in found.tolist()]
     factor = max(-(-need // max(have, 1)) for need, have in zip(needed, places[found].tolist(), strict=True))
     first = int(found[0])
+    verb = "is" if len(found) == 1 else "are"
     message = (
-        f"{len(found):,} of {len(store):,} {split} pairs are impossible for CTC: their targets need more places than "
-        "their sources have, one a symbol and one between two equal ones. The first is pair "
+        f"{len(found):,} of {len(store):,} {split} pairs {verb} impossible for CTC: their targets need more places "
+        "than their sources have, one a symbol and one between two equal ones. The first is pair "
         f"{store.origin(first) + 1}: {needed[0]} needed, {places[first]} there."
     )
     way_out = {
