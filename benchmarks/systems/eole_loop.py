@@ -30,9 +30,11 @@ config = TransformerModelConfig(
 ids = {DefaultTokens.PAD: PAD, **{f"t{number}": number for number in range(1, sizes["vocabulary"])}}
 running = Namespace(dropout=[sizes["dropout"]], attention_dropout=[0.0])
 model = EncoderDecoderModel.build_blocks(config, {"src": ids, "tgt": ids, "specials": {}}, running)
-for parameter in model.parameters():
+for name, parameter in model.named_parameters():
     if parameter.dim() > 1:
         nn.init.xavier_uniform_(parameter)
+    elif name.endswith("bias"):
+        nn.init.zeros_(parameter)  # Eole leaves them as the memory was
 matrix = model.tgt_emb.embeddings.weight
 nn.init.normal_(matrix, std=sizes["d_model"] ** -0.5)
 criterion = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=sizes["smoothing"])

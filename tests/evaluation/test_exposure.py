@@ -15,8 +15,8 @@ from heedful.decoding.searcher import Searcher
 from heedful.errors import HeedfulError
 from heedful.evaluation.exposure import AfterError, AtPosition, Exposure, compounded, exposure, measure_exposure
 from heedful.models.build import build_model
-from heedful.models.config import TaggerConfig
 from heedful.models.interface import Seq2Seq
+from heedful.models.tagger_config import TaggerConfig
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 Ids = Sequence[int]

@@ -10,14 +10,16 @@ from heedful.models.classifier import Classifier
 from heedful.models.classifier_config import ClassifierConfig
 from heedful.text.vocabulary import EOS
 
-SMALL: dict[str, object] = {
-    "d_model": 8,
-    "d_hidden": 6,
-    "n_heads": 2,
-    "d_attention": 5,
-    "rows": 3,
-    "n_words": 2,
-    "dropout": 0.0,
+SMALL: dict[str, object] = {"d_model": 8, "dropout": 0.0}
+SIZES: dict[str, dict[str, object]] = {  # of the parts of these names
+    "rnn": {"d_hidden": 6},
+    "transformer": {"n_heads": 2},
+    "attention": {"d_attention": 5},
+    "hard": {"d_attention": 5},
+    "structured": {"d_attention": 5, "rows": 3},
+    "keywords": {"d_attention": 5, "n_words": 2},
+    "first-n": {"n_words": 2},
+    "random-n": {"n_words": 2},
 }
 VARIANTS: dict[str, dict[str, object]] = {
     "words alone, mean": {"encoder": "none", "pooling": "mean"},
@@ -47,7 +49,8 @@ SOURCES = [[5, EOS, 6, 7, 4, 9, 10], [4], [9, 9, 5], [], [8, 7, 6, 5]]
 
 def classifier_config(changes: Mapping[str, object]) -> ClassifierConfig:
     """A small configuration with these settings."""
-    return ClassifierConfig.model_validate({**SMALL, **changes})
+    sizes = [SIZES.get(str(changes[part]), {}) for part in ("encoder", "pooling")]
+    return ClassifierConfig.model_validate({**SMALL, **sizes[0], **sizes[1], **changes})
 
 
 def classifier(changes: Mapping[str, object], seed: int = 0) -> Classifier:

@@ -73,7 +73,7 @@ def test_two_label_heads_are_two_softmaxes() -> None:
     half, rows = 2 * model.config.n_forms, {tag: TAGS.index(tag) for tag in ("O", "B-x", "I-x", "B-y")}
     weight, bias = model.output.weight, model.output.bias - model.output.bias[rows["O"]]
     score = {
-        tag: r[tag.endswith("y")] @ weight[row].unflatten(0, (2, half))[int(tag.endswith("y"))] + bias[row]
+        tag: r[int(tag.endswith("y"))] @ weight[row].unflatten(0, (2, half))[int(tag.endswith("y"))] + bias[row]
         for tag, row in rows.items()
         if tag != "O"
     }

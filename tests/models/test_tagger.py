@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from heedful.models.build import build_model
-from heedful.models.config import TaggerConfig
 from heedful.models.tagger import Tagger
+from heedful.models.tagger_config import TaggerConfig
 from heedful.text.vocabulary import EOS, PAD
 
 TAGGERS = {
@@ -24,7 +24,8 @@ SENTENCE = [7, 5, 9, 5, 6, EOS]
 
 def tagger(name: str) -> Tagger:
     torch.manual_seed(0)
-    config = TaggerConfig.model_validate({"d_model": 12, "d_hidden": 10, "dropout": 0.0, **TAGGERS[name]})
+    states = {"d_hidden": 10} if TAGGERS[name]["encoder"] in ("gru", "lstm") else {}
+    config = TaggerConfig.model_validate({"d_model": 12, "dropout": 0.0, **states, **TAGGERS[name]})
     model = build_model(config, 20, 9)
     assert isinstance(model, Tagger)
     return model.double().eval()
@@ -91,3 +92,19 @@ def test_attention_maps_are_the_encoders() -> None:
 def test_widths_that_do_not_fit(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TaggerConfig.model_validate(settings)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "setting"),
+    [
+        ("none", {"d_hidden": 10}),
+        ("transformer", {"bidirectional": False}),
+        ("none", {"n_layers": 2}),
+        ("gru", {"n_heads": 2}),
+        ("none", {"layer_mix": True}),
+    ],
+)
+def test_a_setting_of_another_encoder_is_refused(encoder: str, setting: dict[str, object]) -> None:
+    (name,) = setting
+    with pytest.raises(ValueError, match=f"`{name}` is of `encoder` = .*: leave it out, or set it to"):
+        TaggerConfig.model_validate({"encoder": encoder, **setting})

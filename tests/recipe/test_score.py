@@ -7,8 +7,9 @@ import pytest
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.errors import HeedfulError
-from heedful.models.config import ModelConfig, RNNConfig, TaggerConfig
+from heedful.models.config import ModelConfig, RNNConfig
 from heedful.models.ctc_config import CTCConfig
+from heedful.models.tagger_config import TaggerConfig
 from heedful.recipe.score import describe_search, final_split
 
 

@@ -29,7 +29,11 @@ EXAMPLES = 3
 
 
 Labels = Literal["word", "source"]
-EACH: dict[Labels, str] = {"word": "each word", "source": "the whole source"}
+WANTED: dict[Labels, str] = {"word": "a label for each word", "source": "one label for the source"}
+USUAL: dict[Labels, str] = {
+    "word": "as many words on both sides, as nearly all have",
+    "source": "one word as target, as nearly all have",
+}
 
 
 class Finding(NamedTuple):
@@ -147,16 +151,17 @@ def _check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
 def ratio_outliers(found: Survey) -> Numbers:
     """The numbers of pairs whose length ratio (in characters) is more than RATIO_LIMIT off the median one.
 
-    Labels are as long as their names, whatever they stand for: of them there are none.
+    Labels are as long as their names, whatever they stand for: where there are as many as nearly all pairs have, a pair
+    is none.
     """
-    if labelled(found) is not None:
-        return np.zeros(0, np.int64)
     source, target = found.source.characters, found.target.characters
     both = (source > 0) & (target > 0)
     ratios = np.log(np.maximum(target, 1) / np.maximum(source, 1))
     middle = np.median(ratios[both]) if both.any() else 0.0
     long = np.maximum(source, target) >= RATIO_CHARACTERS
-    return np.flatnonzero(both & long & (np.abs(ratios - middle) > np.log(RATIO_LIMIT)))
+    labels = labelled(found)
+    odd = np.ones_like(both) if labels is None else found.target.words != _places(found, labels)
+    return np.flatnonzero(both & long & odd & (np.abs(ratios - middle) > np.log(RATIO_LIMIT)))
 
 
 def labelled(found: Survey) -> Labels | None:
@@ -170,17 +175,25 @@ def labelled(found: Survey) -> Labels | None:
 
 def check_labels(found: Survey, wanted: Labels | None) -> Iterator[Finding]:
     """Pairs with another number of labels than the model wants, or, if none is `wanted`, than nearly all pairs have."""
-    labels = wanted or labelled(found)
-    source, target = (side.words if side.tokens is None else side.tokens for side in (found.source, found.target))
-    places = source if labels == "word" else np.ones_like(source)
-    wrong = np.flatnonzero((target != places) & (target > 0))  # an empty line is a finding of its own
-    if labels is None or not len(wrong):
+    labels, severity, names = wanted, "error", WANTED
+    if labels is None:
+        labels, severity, names = labelled(found), "warning", USUAL
+    if labels is None:
         return
-    first = int(wrong[0])
-    here = f"the first has {counted(int(places[first]), 'place')}, {counted(int(target[first]), 'label')}"
-    text = f"{counted(len(wrong), 'pair')} without one label for {EACH[labels]}: {here}."
-    severity = "warning" if wanted is None else "error"
-    yield Finding(severity, "labels", _place(found.split, wrong), text, "Is a label missing, or a word cut in two?")
+    target = found.target.words if wanted is None or found.target.tokens is None else found.target.tokens
+    places = _places(found, labels, tokens=wanted is not None)
+    wrong = np.flatnonzero((target != places) & (target > 0))  # an empty line is a finding of its own
+    if len(wrong):
+        first = int(wrong[0])
+        here = f"the first has {target[first]:,} to {places[first]:,}"
+        text = f"{counted(len(wrong), 'pair')} without {names[labels]}: {here}."
+        yield Finding(severity, "labels", _place(found.split, wrong), text, "Is a label missing, or a word cut in two?")
+
+
+def _places(found: Survey, labels: Labels, *, tokens: bool = False) -> Numbers:
+    """What has a label, of each pair: words, or `tokens` where they are known."""
+    source = found.source.tokens if tokens and found.source.tokens is not None else found.source.words
+    return source if labels == "word" else np.ones_like(source)
 
 
 def check_overlap(train: Survey, held_out: Survey, *, allowed: bool) -> Iterator[Finding]:

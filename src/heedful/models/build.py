@@ -2,7 +2,7 @@
 
 from heedful.models.classifier import Classifier
 from heedful.models.classifier_config import ClassifierConfig
-from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
+from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TransformerConfig
 from heedful.models.convs2s import ConvS2S
 from heedful.models.coupled import Coupled
 from heedful.models.coupled_config import CoupledConfig
@@ -18,6 +18,7 @@ from heedful.models.reader import Reader
 from heedful.models.reading_config import MemoryConfig, ReaderConfig
 from heedful.models.rnn import RNN
 from heedful.models.tagger import Tagger
+from heedful.models.tagger_config import TaggerConfig
 from heedful.models.transformer import Transformer
 
 

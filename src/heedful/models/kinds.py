@@ -6,12 +6,13 @@ from pydantic import Field, Tag
 
 from heedful.config import Config, Layer, Tree, resolve
 from heedful.models.classifier_config import ClassifierConfig
-from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TaggerConfig, TransformerConfig
+from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TransformerConfig
 from heedful.models.coupled_config import CoupledConfig
 from heedful.models.ctc_config import CTCConfig
 from heedful.models.esim_config import InferenceConfig
 from heedful.models.hierarchical_config import HierarchicalConfig
 from heedful.models.reading_config import MemoryConfig, ReaderConfig
+from heedful.models.tagger_config import TaggerConfig
 from heedful.sections import by_kind
 
 AnyModelConfig = Annotated[

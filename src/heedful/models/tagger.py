@@ -15,10 +15,10 @@ from heedful.attention import Map
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
-from heedful.models.config import TaggerConfig
 from heedful.models.encoders import Encoder, RecurrentEncoder, WordsAlone, pre_norm_encoder
 from heedful.models.interface import Answer, Answerer
 from heedful.models.recording import check_evaluating
+from heedful.models.tagger_config import TaggerConfig
 
 
 @final

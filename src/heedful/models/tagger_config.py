@@ -1,0 +1,59 @@
+"""Settings of the tagger. Knows no torch."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from heedful.models.config import AnswererConfig, Count, Labels, Probability
+
+_RECURRENT = ("gru", "lstm")
+_OF_TAGGERS = {
+    "d_hidden": _RECURRENT,
+    "bidirectional": _RECURRENT,
+    "n_layers": (*_RECURRENT, "transformer"),
+    "n_heads": ("transformer",),
+    "layer_mix": (*_RECURRENT, "transformer"),
+}
+
+
+class TaggerConfig(AnswererConfig):
+    """One label for each word, from an encoder of the whole sentence.
+
+    `encoder` has no default: "gru" and "lstm" read in order, "transformer" is that of [Vaswani 2017], pre-norm; "none"
+    learns what each word is by itself.
+    """
+
+    kind: Literal["tagger"] = "tagger"  # pyright: ignore[reportIncompatibleVariableOverride]
+    encoder: Literal["none", "gru", "lstm", "transformer"] = Field(
+        description="gru | lstm | transformer; none: each word by itself"
+    )
+    d_model: Count = Field(default=128, description="width of embeddings, and of a Transformer encoder")
+    d_hidden: Count = Field(default=128, description="gru, lstm: width of the states; two directions have half each")
+    n_layers: Count = Field(default=1, description="layers of the encoder")
+    bidirectional: bool = Field(default=True, description="gru, lstm: read in both directions")
+    n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model")
+    layer_mix: bool = Field(default=False, description="read a learned mix of all layers, not the last one")
+    dropout: Probability = Field(default=0.3, description="on embeddings, between layers, and before the output")
+
+    @model_validator(mode="after")
+    def _widths_fit(self) -> "TaggerConfig":
+        if self.encoder == "transformer" and self.d_model % self.n_heads:
+            raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
+        if self.encoder in _RECURRENT and self.bidirectional and self.d_hidden % 2:
+            raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
+        self.refuse_idle("encoder", _OF_TAGGERS)
+        return self
+
+    @property
+    def labels(self) -> Labels:
+        return "word"
+
+    @property
+    def summary(self) -> str:
+        """The kind, and what reads the sentence."""
+        return f"{self.kind}, {self.encoder}"
+
+    def kept_numbers(self, source: int, target: int) -> int:
+        """About 30 vectors a token and layer, and the score tables of a Transformer."""
+        tables = 3 * self.n_heads * source if self.encoder == "transformer" else 0
+        return self.n_layers * source * (30 * max(self.d_model, self.d_hidden) + tables)
