@@ -23,7 +23,7 @@ from heedful.training.loop import Trainer, Validation
 
 FILLERS = [f"f{number}" for number in range(12)]
 KEYWORDS = {"p1": "red", "p2": "red", "q1": "blue", "q2": "blue", "r1": "green", "r2": "green"}
-SMALL: dict[str, object] = {"d_model": 16, "d_hidden": 16, "d_attention": 16, "dropout": 0.0}
+SMALL: dict[str, object] = {"d_model": 16, "dropout": 0.0}
 
 
 class Text(NamedTuple):
@@ -93,7 +93,9 @@ def accuracy(translator: Translator, texts: Sequence[Text]) -> float:
 def test_keywords_are_found(tmp_path: Path) -> None:
     """The chosen words are the planted ones, which the first words are not. [spec D4]"""
     texts = unseen(majority)
-    translator = trained({"encoder": "none", "pooling": "keywords", "n_words": 3}, majority, 1200, tmp_path / "a")
+    translator = trained(
+        {"encoder": "none", "pooling": "keywords", "n_words": 3, "d_attention": 16}, majority, 1200, tmp_path / "a"
+    )
     assert accuracy(translator, texts) >= 0.9
     three = [(text.source, text.places) for text in texts if len(text.places) == 3]
     assert planted_words(translator, three)["f1"] >= 80
@@ -105,7 +107,7 @@ def test_keywords_are_found(tmp_path: Path) -> None:
 def test_reward_teaches_where_to_look(tmp_path: Path) -> None:
     """Of one word that is read, and drawn in training. [spec D2]"""
     texts = unseen(one_keyword)
-    translator = trained({"encoder": "none", "pooling": "hard"}, one_keyword, 300, tmp_path)
+    translator = trained({"encoder": "none", "pooling": "hard", "d_attention": 16}, one_keyword, 300, tmp_path)
     assert accuracy(translator, texts) >= 0.9
     assert glimpses(translator, [(text.source, text.places[0]) for text in texts])["hit@1"] >= 90
 
@@ -115,7 +117,7 @@ def test_the_penalty_parts_the_rows(tmp_path: Path) -> None:
     """[spec D10]"""
     overlaps = []
     for weight in (0.0, 1.0):
-        settings = {"encoder": "none", "pooling": "structured", "rows": 3, "overlap_weight": weight}
+        settings = {"encoder": "none", "pooling": "structured", "d_attention": 16, "rows": 3, "overlap_weight": weight}
         translator = trained(settings, majority, 200, tmp_path / str(weight))
         overlaps.append(overlap_of_rows(translator, [text.source for text in unseen(majority)])["overlap"])
     assert overlaps[1] < overlaps[0] - 20
