@@ -48,3 +48,15 @@ def test_while_the_run_is_in_use(run: Path) -> None:
 def test_no_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no run directory"):
         average_run(tmp_path, 1)
+
+
+def test_what_cannot_be_scored_replaces_nothing(tmp_path: Path) -> None:
+    """The test set is gone, so there are no new scores: model and results still belong together."""
+    run = little_run(tmp_path / "here", "training.max_updates=3", "training.average_last=0")
+    kept = ("model/" + FILE, "model/recipe.toml", "results.csv")
+    before = [(run / name).read_bytes() for name in kept]
+    (test,) = (tmp_path / "here").rglob("test.tsv")
+    test.unlink()
+    with pytest.raises(HeedfulError, match=r"test\.tsv"):
+        average_run(run, 2)
+    assert [(run / name).read_bytes() for name in kept] == before

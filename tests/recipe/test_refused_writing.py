@@ -115,7 +115,7 @@ def commands(run: Path) -> dict[str, list[str]]:
 PLACES = {
     "export": "new/out",
     "shortlist": "run/model/shortlist.",
-    "average": "run/model",
+    "average": "run/",  # the log, which is near its limit; then the model
     "evaluate": "run/outputs/dev.jsonl",
     "translate": "translated",
     "init": "recipe.toml",

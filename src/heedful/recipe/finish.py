@@ -15,7 +15,7 @@ from heedful.decoding.translator import Translator
 from heedful.evaluation.evaluate import Evaluation, Occasion, result_rows
 from heedful.evaluation.score import Score
 from heedful.models.build import count_parameters
-from heedful.models.bundle import Bundle, save_bundle
+from heedful.models.bundle import Bundle, is_bundle, save_bundle
 from heedful.models.interface import Model
 from heedful.models.weights import FILE, average, load_weights
 from heedful.recipe.prepare import Report
@@ -47,17 +47,22 @@ def finish(
     recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, checkpoints: CheckpointFolder, report: Report
 ) -> Finished:
     """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and
-    outputs.
+    outputs. A bundle that is there already is replaced when the new scores are known, not before.
     """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
-    shortlist = load_shortlist(run.bundle, tokenizers)  # of an earlier bundle, made from the same corpus
-    save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe)), model_card(recipe, model, chosen))
-    if shortlist is not None:
-        save_shortlist(run.bundle, shortlist, tokenizers)
+    bundle = Bundle(model, tokenizers, to_tree(recipe))
+    first = not is_bundle(run.bundle)
+    if first:
+        save_bundle(run.bundle, bundle, model_card(recipe, model, chosen))
     split = final_split(recipe.data)
     report("evaluating", {"split": split})
     evaluation = score_test_set(Translator(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe)
+    if not first:
+        shortlist = load_shortlist(run.bundle, tokenizers)  # made from the same corpus
+        save_bundle(run.bundle, bundle, model_card(recipe, model, chosen))
+        if shortlist is not None:
+            save_shortlist(run.bundle, shortlist, tokenizers)
     record(recipe, run, evaluation, chosen, split)
     run.write_manifest(_manifest(recipe, split))
     report("finished", {"split": split, "checkpoint": chosen.name, "scores": [s._asdict() for s in evaluation.scores]})
