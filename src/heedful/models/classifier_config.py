@@ -1,6 +1,6 @@
 """Settings of the classifier: what reads the words of a sentence, and what makes one vector of them. Knows no torch."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -35,6 +35,8 @@ class ClassifierConfig(AnswererConfig):
 
     Settings that name an encoder or a pooling are of that one alone.
     """
+
+    labels: ClassVar[Labels | None] = "source"
 
     kind: Literal["classifier"] = "classifier"  # pyright: ignore[reportIncompatibleVariableOverride]
     encoder: Literal["none", "rnn", "transformer", "disan", "disan-scalar"] = Field(
@@ -86,10 +88,6 @@ class ClassifierConfig(AnswererConfig):
         self.refuse_idle("encoder", _OF_ENCODERS)
         self.refuse_idle("pooling", _OF_POOLINGS)
         return self
-
-    @property
-    def labels(self) -> Labels:
-        return "source"
 
     @property
     def summary(self) -> str:

@@ -3,7 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -70,10 +70,8 @@ class AnswererConfig(ModelConfig, ABC):
 
     tie: Literal["none"] = Field(default="none", description="there is one embedding only")  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    @property
-    @abstractmethod
-    def labels(self) -> Labels | None:
-        """What has one label each: a word of the source, or the whole of it; None where targets have any length."""
+    labels: ClassVar[Labels | None]
+    """What has one label each: a word of the source, or the whole of it; None where targets have any length."""
 
 
 class TransformerConfig(ModelConfig):

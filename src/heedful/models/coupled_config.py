@@ -1,6 +1,6 @@
 """Settings of coupled multi-layer attention. Knows no torch."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,8 @@ class CoupledConfig(AnswererConfig):
     Without `coupled`, each head knows its own prototype only: what the coupling is measured against. `penalty` weighs
     |A A^T - I|^2 of the two heads' weights, which is [Lin 2017]'s and no part of the paper.
     """
+
+    labels: ClassVar[Labels | None] = "word"
 
     kind: Literal["coupled"] = "coupled"  # pyright: ignore[reportIncompatibleVariableOverride]
     coupled: bool = Field(default=True, description="each head also reads with the other one's prototype")
@@ -37,10 +39,6 @@ class CoupledConfig(AnswererConfig):
         if self.context == "gru" and self.d_hidden % 2:
             raise ValueError(f'`d_hidden` must be even where `context` = "gru", but is {self.d_hidden}')
         return self
-
-    @property
-    def labels(self) -> Labels:
-        return "word"
 
     @property
     def summary(self) -> str:

@@ -1,12 +1,12 @@
 """Settings of connectionist temporal classification. Knows no torch."""
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Probability
+from heedful.models.config import AnswererConfig, Count, Labels, Probability
 
 Number = TypeVar("Number", int, NDArray[np.integer])
 
@@ -17,6 +17,8 @@ class CTCConfig(AnswererConfig):
     The places follow the source: one a token, or a frame of speech; `stride` makes them fewer, `upsample` more. A
     target needs a place for each symbol, and one more between two equal ones.
     """
+
+    labels: ClassVar[Labels | None] = None
 
     kind: Literal["ctc"] = "ctc"  # pyright: ignore[reportIncompatibleVariableOverride]
     d_model: Count = Field(default=128, description="width of what the first layer reads at each place")
@@ -48,10 +50,6 @@ class CTCConfig(AnswererConfig):
         if self.band_shift and self.band_shift >= (self.frame_width or 0):
             raise ValueError(f"`band_shift` must be less than `frame_width`, but is {self.band_shift}")
         return self
-
-    @property
-    def labels(self) -> None:
-        return None
 
     @property
     def summary(self) -> str:

@@ -1,6 +1,6 @@
 """Settings of inference by soft alignment. Knows no torch."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,8 @@ class InferenceConfig(AnswererConfig):
     against.
     """
 
+    labels: ClassVar[Labels | None] = "source"
+
     kind: Literal["inference"] = "inference"  # pyright: ignore[reportIncompatibleVariableOverride]
     align_both_ways: bool = Field(default=True, description="each word also sees what it is aligned to")
     d_model: Count = Field(default=100, description="width of the embeddings")
@@ -25,10 +27,6 @@ class InferenceConfig(AnswererConfig):
         if self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
         return self
-
-    @property
-    def labels(self) -> Labels:
-        return "source"
 
     @property
     def reads_parts(self) -> bool:

@@ -1,6 +1,6 @@
 """Settings of hierarchical attention over words and sentences. Knows no torch."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,8 @@ class HierarchicalConfig(AnswererConfig):
     `reading` has no default. "hierarchical" reads words, then sentences; "flat-attention" and "flat-mean" are what it
     is measured against: one recurrent network over all words, of which one attention or the mean makes the vector.
     """
+
+    labels: ClassVar[Labels | None] = "source"
 
     kind: Literal["hierarchical"] = "hierarchical"  # pyright: ignore[reportIncompatibleVariableOverride]
     reading: Literal["hierarchical", "flat-attention", "flat-mean"] = Field(
@@ -35,10 +37,6 @@ class HierarchicalConfig(AnswererConfig):
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
         self.refuse_idle("reading", {"query": ("hierarchical",), "d_attention": ("hierarchical", "flat-attention")})
         return self
-
-    @property
-    def labels(self) -> Labels:
-        return "source"
 
     @property
     def reads_parts(self) -> bool:

@@ -1,6 +1,6 @@
 """Settings of the models that read a story and answer a question about it. Knows no torch."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,8 @@ class ReaderConfig(AnswererConfig):
     "sum" reads once, with the last state of the question [Kadlec 2016].
     """
 
+    labels: ClassVar[Labels | None] = "source"
+
     kind: Literal["reader"] = "reader"  # pyright: ignore[reportIncompatibleVariableOverride]
     attention: Literal["over", "sum"] = Field(description="how the question reads the story: over | sum")
     d_model: Count = Field(default=128, description="width of the embeddings, which story and question share")
@@ -25,10 +27,6 @@ class ReaderConfig(AnswererConfig):
         if self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
         return self
-
-    @property
-    def labels(self) -> Labels:
-        return "source"
 
     @property
     def one_vocabulary(self) -> bool:
@@ -55,6 +53,8 @@ class MemoryConfig(AnswererConfig):
 
     `n_hops` = 0 is the baseline: the mean of all memories. `update` is that of `heedful.layers.memory.Hops`.
     """
+
+    labels: ClassVar[Labels | None] = "source"
 
     kind: Literal["memory"] = "memory"  # pyright: ignore[reportIncompatibleVariableOverride]
     d_model: Count = Field(default=20, description="width of everything: words, sentences, question")
@@ -87,10 +87,6 @@ class MemoryConfig(AnswererConfig):
         if self.empty_slots and not self.temporal:
             raise ValueError("`empty_slots` moves memories in time, but `temporal` is false: leave it out")
         return self
-
-    @property
-    def labels(self) -> Labels:
-        return "source"
 
     @property
     def reads_parts(self) -> bool:

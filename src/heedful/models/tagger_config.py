@@ -1,6 +1,6 @@
 """Settings of the tagger. Knows no torch."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,8 @@ class TaggerConfig(AnswererConfig):
     learns what each word is by itself.
     """
 
+    labels: ClassVar[Labels | None] = "word"
+
     kind: Literal["tagger"] = "tagger"  # pyright: ignore[reportIncompatibleVariableOverride]
     encoder: Literal["none", "gru", "lstm", "transformer"] = Field(
         description="gru | lstm | transformer; none: each word by itself"
@@ -43,10 +45,6 @@ class TaggerConfig(AnswererConfig):
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
         self.refuse_idle("encoder", _OF_TAGGERS)
         return self
-
-    @property
-    def labels(self) -> Labels:
-        return "word"
 
     @property
     def summary(self) -> str:
