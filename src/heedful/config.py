@@ -135,15 +135,15 @@ def resolve(kind: type[ConfigT], layers: Sequence[Layer]) -> Resolved:
 def _explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers: Sequence[Layer]) -> ConfigError:
     """What pydantic found first, said with its place and the way out."""
     path = own_keys(kind, error["loc"])
-    key = ".".join(path)
-    found = error.get("input")
+    key, found = ".".join(path), error.get("input")
     if error["type"] == "missing":
-        hint = f"Add it, as `{key} = ...` or as a table [{key}]; `heedful init` writes a complete recipe."
+        is_table = len(path) == 1 and section_for(kind.model_fields[key].annotation, None)
+        hint = f"Add it, as {f'a table [{key}]' if is_table else f'`{key} = ...`'}. {_meaning(kind, path, values)}"
         return ConfigError(f"`{key}` is required and has no default.", hint=hint)
     if error["type"] == "value_error":  # from a validator of ours, often about several keys of one table
         message = error["msg"].removeprefix("Value error, ")
         named = [[*path, *name.split(".")] for name in re.findall(r"`([\w.]+)`", message)]
-        subject = f"[{key}]: " if key and isinstance(found, dict) else f"`{key}`: " if key else ""
+        subject = "" if not key else f"[{key}]: " if isinstance(found, dict) else f"`{key}`: "
         return ConfigError(f"{_place([*named, path], layers)}{subject}{message}.")
     if error["type"].startswith("union_tag") and isinstance(found, dict):
         return _unknown_kind(error, [*path, "kind"], layers)
@@ -154,8 +154,8 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers:
     said = error["msg"].replace("a valid tuple", "a list, in brackets")
     wanted = "must be a table" if no_table else re.sub("^Input should", "must", said)
     but = "a table" if isinstance(found, dict) else repr(found)
-    hint = _suggestion(error) or _meaning(kind, path, values)
-    return ConfigError(f"{place}`{key}` {wanted[:1].lower()}{wanted[1:]}, but is {but}.", hint=hint)
+    message = f"{place}`{key}` {wanted[:1].lower()}{wanted[1:]}, but is {but}."
+    return ConfigError(message, hint=_suggestion(error) or _meaning(kind, path, values))
 
 
 def _unknown_kind(error: ErrorDetails, path: Sequence[str], layers: Sequence[Layer]) -> ConfigError:

@@ -60,21 +60,30 @@ class TestLabels:
     def test_a_missing_label(self) -> None:
         found = only(self.labels([*TAGGED, Pair("a b a", "B"), Pair("a", "")]))
         assert (found.severity, found.place) == ("warning", "train:201")
-        assert found.text == "1 pair without as many words on both sides, as nearly all have: the first has 1 to 3."
+        assert (
+            found.text
+            == "1 pair without as many words on both sides, as nearly all have: the first has 1 word for 3 words."
+        )
 
     def test_a_text_among_labels_is_far_longer(self) -> None:
         found = self.labels([*TAGGED, Pair("a b", "long " * 60)])
         assert sorted(one.kind for one in found) == ["labels", "length ratio"]
 
+    def test_a_class_that_is_never_in_train(self) -> None:
+        dev = [Pair("q is good", "yes"), Pair("r is good", "yess")]
+        found = only([one for one in check(CLASSES, dev) if one.kind == "unknown labels"])
+        assert (found.severity, found.place) == ("warning", "dev:2")
+        assert found.text == "1 pair with a label that never stands in train."
+
     def test_two_classes(self) -> None:
         found = only(self.labels([*CLASSES[:150], Pair("q", "yes no"), *CLASSES[150:]]))
         assert (found.severity, found.place) == ("warning", "train:151")
-        assert found.text == "1 pair without one word as target, as nearly all have: the first has 2 to 1."
+        assert found.text == "1 pair without one word as target, as nearly all have: the first has 2 words."
 
     def test_what_the_model_will_refuse_is_an_error(self) -> None:
         found = only(self.labels(CLASSES, Limits(labels="word")))
         assert (found.severity, found.place) == ("error", "train:1, 2, 3, ...")
-        assert found.text == "200 pairs without a label for each word: the first has 1 to 3."
+        assert found.text == "200 pairs without a label for each word: the first has 1 label for 3 words."
         assert self.labels(CLASSES, Limits(labels="source")) == []
 
 

@@ -19,6 +19,7 @@ def item(output: str, *references: str, source: str = "source") -> Output:
         ("the cat runs", "die Katze rennt schnell", "the cat  runs", ["copy"]),
         ("a b b b b c", "a b c d e f", "x", ["loop"]),
         ("x y x y x y", "x y z w v u", "s", ["loop"]),
+        ("O O O O B-x O", "O O B-x I-x O O", "s", ["other"]),  # labels
         ("ha ha ha ho", "ha ha ha ha", "s", ["one symbol"]),
         ("привет мир", "hello world", "s", ["wrong script"]),
         ("ネコ", "猫", "cat", ["other"]),

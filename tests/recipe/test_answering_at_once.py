@@ -126,11 +126,47 @@ def test_a_label_of_dev_that_training_lacks_is_said(tmp_path: Path) -> None:
     files = write_tagged(tmp_path / "data")
     dev = tmp_path / "data" / "dev.tsv"
     dev.write_text(dev.read_text().replace("LAST", "LATS", 2))
-    warnings = []
-    recipe = load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config
-    dry_run(recipe, tmp_path / "run", lambda event, facts: warnings.append(facts) if event == "data warning" else None)
-    (found,) = [one for one in warnings if "no training pair has" in one["text"]]
-    assert found["text"] == "dev:1: the first of 2 pairs, among 12, with a label that no training pair has."
+    found = warned(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
+    assert "dev:1: the first of 2 pairs, among 12, with a label that no training pair has." in found
+
+
+def warned(recipe: Recipe, folder: Path) -> list[str]:
+    """What a dry run warns of."""
+    texts: list[str] = []
+    dry_run(recipe, folder, lambda event, facts: texts.append(facts["text"]) if event == "data warning" else None)
+    return texts
+
+
+def test_a_label_of_test_that_training_lacks_is_said(tmp_path: Path) -> None:
+    files = write_tagged(tmp_path / "data")
+    test = tmp_path / "data" / "test.tsv"
+    lines = test.read_text().splitlines(keepends=True)
+    test.write_text("".join([lines[0], lines[1].replace("LAST", "LATS"), *lines[2:]]))
+    found = warned(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
+    assert "test:2: the first of 1 pair, among 12, with a label that no training pair has." in found
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_labels_of_another_task(tmp_path: Path, split: str) -> None:
+    files = write_tagged(tmp_path / "data")
+    path = tmp_path / "data" / f"{split}.tsv"
+    path.write_text(path.read_text().replace("LAST", "END"))
+    with pytest.raises(ConfigError, match=f"{split}: each of the 12 pairs has a label that training lacks"):
+        dry_run(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
+
+
+def test_a_vocabulary_without_room_for_all_labels(tmp_path: Path) -> None:
+    files = [*write_tagged(tmp_path / "data"), "tokenizer.target.kind=words", "tokenizer.target.vocab_size=5"]
+    with pytest.raises(
+        ConfigError, match="train:1: the first of 200 pairs, among 200, with a label for which"
+    ) as caught:
+        dry_run(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
+    assert caught.value.hint == "Raise tokenizer.target.vocab_size, which is 5."
+
+
+def test_a_label_is_a_word(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'a label is a word, but `tokenizer\.target\.kind` is "characters"'):
+        load_recipe(None, ["data.catalogue=tagged", *TRAINING, *TAGGER, "tokenizer.source.kind=characters"])
 
 
 @pytest.mark.parametrize(
@@ -204,6 +240,34 @@ def test_parts_must_be_told_apart(kind: str, settings: list[str]) -> None:
 
 
 PARTS = ("tokenizer.source.kind=words", "tokenizer.source.separator='|||'", "training.label_smoothing=0.0")
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_parts_are_looked_at_before_training(tmp_path: Path, split: str) -> None:
+    lines = [f"a{number} ||| b{number}\tyes\n" for number in range(30)]
+    files = []
+    for place, name in enumerate(("train", "dev", "test")):
+        some = lines[10 * place : 10 * place + 10]
+        if name == split:
+            some[6] = "a ||| b ||| c\tyes\n"
+        (tmp_path / f"{name}.tsv").write_text("".join(some))
+        files.append(f"data.{name}=['{tmp_path}/{name}.tsv']")
+    settings = [*files, *PARTS, *TRAINING, "tokenizer.joint=false", "model.kind=inference", "model.d_model=8"]
+    recipe = load_recipe(None, [*settings, "model.d_hidden=8", "evaluation.metrics=['accuracy']"]).config
+    split = {"train": "training"}.get(split, split)
+    with pytest.raises(
+        ConfigError, match=f"{split}:7: a premise and a hypothesis are 2 parts, but here are 3"
+    ) as caught:
+        dry_run(recipe, tmp_path / "run")
+    assert "tokenizer.source.separator" in str(caught.value.hint)
+
+
+def test_a_separator_that_never_occurs(tmp_path: Path) -> None:
+    settings = [*PARTS, *TRAINING, "data.catalogue=documents", "data.pairs=50", "tokenizer.joint=false"]
+    settings += ["model.kind=hierarchical", "model.reading=hierarchical", "tokenizer.source.separator='###'"]
+    recipe = load_recipe(None, [*settings, "evaluation.metrics=['accuracy']"]).config
+    with pytest.raises(ConfigError, match="train: `###` stands in no source, so that none has parts"):
+        dry_run(recipe, tmp_path / "run")
 
 
 def test_a_line_without_its_parts_is_named(tmp_path: Path) -> None:

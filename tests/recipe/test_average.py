@@ -35,7 +35,7 @@ def test_mean_of_the_last_two_and_back(run: Path) -> None:
 
 
 def test_more_than_there_are(run: Path) -> None:
-    with pytest.raises(HeedfulError, match="has 3 validated checkpoints, but 4 were asked for") as caught:
+    with pytest.raises(HeedfulError, match="has 3 validated checkpoints, but 4 are to be averaged") as caught:
         average_run(run, 4)
     assert "keep_last" in str(caught.value.hint)
 

@@ -52,7 +52,7 @@ def test_trains_answers_and_is_inspected(kind: str, tmp_path: Path, heedful: Cal
     run = train(recipe, tmp_path / "run").run
     assert recipe.model.summary in (run / "model" / "README.md").read_text("utf-8")
     assert all(len(found.text.split()) == 1 for found in load(run).translate([STORY, f"{STORY} now", "ann ||| where"]))
-    with pytest.raises(HeedfulError, match="Line 2: a story and a question are parts, the question last"):
+    with pytest.raises(HeedfulError, match="Line 2: a story and a question are 2 parts or more, but here is 1"):
         load(run).translate([STORY, "where bob"])
     scored = heedful("evaluate", str(run))
     assert scored.code == 0

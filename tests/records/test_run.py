@@ -246,3 +246,10 @@ class TestRecords:
 
     def test_folders(self, run: Run) -> None:
         assert (run.checkpoints.name, run.bundle.name, run.data.name) == ("checkpoints", "model", "data")
+
+
+def test_a_run_that_is_begun_anew_tells_of_its_new_beginning(tmp_path: Path) -> None:
+    Run.create(tmp_path / "a", RECIPE, ["heedful", "train", "a.toml", "wrong"])
+    run = Run.create(tmp_path / "a", RECIPE.replace("100", "200"), ["heedful", "train", "a.toml"], changeable=None)
+    assert run.environment()["command"] == ["heedful", "train", "a.toml"]
+    assert (run.folder / "config.resolved.toml").read_text("utf-8").strip() == RECIPE.replace("100", "200").strip()

@@ -172,7 +172,7 @@ class TestTooLittleText:
         ) as caught:
             train_tokenizer(SideConfig(), LINES[:30], seed=1)
         assert caught.value.hint is not None
-        largest = int(caught.value.hint.removeprefix("Set it to at most ").rstrip("."))
+        largest = int(caught.value.hint.removeprefix("Set it to at most ").split(":")[0])
         assert len(train_tokenizer(SideConfig(vocab_size=largest), LINES[:30], seed=1)) == largest
 
     def test_size_too_small(self) -> None:

@@ -55,7 +55,7 @@ def align(
     golds = None if gold is None else _read_gold(gold, first, n_pairs)
     translator = load(model)
     if isinstance(translator.model, Answerer):
-        hint = "What it reads for an answer: heedful inspect MODEL TEXT --kind reader."
+        hint = "What it attends to, if it does: heedful inspect MODEL TEXT."
         raise ConfigError("Alignments are of models with a decoder; this one answers at once.", hint=hint)
     examples = _examples(translator, read_parallel(files), pieces)
     if golds is None:

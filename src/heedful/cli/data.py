@@ -18,7 +18,9 @@ app = typer.Typer(help="Named data sets, and what is in your pairs.", no_args_is
 
 What = Annotated[
     list[str],
-    typer.Argument(help="A recipe (.toml), a named data set, one table, or two aligned files: the training pairs."),
+    typer.Argument(
+        help="A recipe (.toml), then key=value; a named data set; one table, or two aligned files: the training pairs."
+    ),
 ]
 Dev = Annotated[list[Path] | None, typer.Option("--dev", help="Dev pairs: one table, or twice for two aligned files.")]
 Test = Annotated[list[Path] | None, typer.Option("--test", help="Test pairs, likewise.")]

@@ -46,8 +46,8 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
     if tokenizers is not None and not any(tokenizers.glob("tokenizer.*.toml")):
         raise ConfigError(f"{tokenizers} holds no tokenizers.", hint="The folder `data` or `model` of a run does.")
     loaded = None if tokenizers is None else load_tokenizers(tokenizers)
-    if len(what) == 1 and what[0].endswith(".toml"):
-        return _open_recipe(Path(what[0]), loaded)
+    if what[0].endswith(".toml") and all("=" in setting for setting in what[1:]):
+        return _open_recipe(Path(what[0]), what[1:], loaded)
     if len(what) == 1 and "." not in what[0] and not Path(what[0]).exists():
         named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
         return Opened(readers(named), Limits(), loaded, optional_splits(named))
@@ -56,7 +56,7 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
     return Opened(splits, Limits(), loaded, ())
 
 
-def _open_recipe(path: Path, tokenizers: "Tokenizers | None") -> Opened:
+def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> Opened:
     """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
     from heedful.data.catalogue import load_split, optional_splits, readers
     from heedful.data.check import Limits
@@ -64,7 +64,7 @@ def _open_recipe(path: Path, tokenizers: "Tokenizers | None") -> Opened:
     from heedful.recipe.recipe import load_recipe
     from heedful.text.tokenizer import train_tokenizers
 
-    recipe = load_recipe(path).config
+    recipe = load_recipe(path, overrides).config
     if tokenizers is None:
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     labels = recipe.model.labels if isinstance(recipe.model, AnswererConfig) else None

@@ -106,6 +106,7 @@ def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
         for split, found in read.surveys.items():
             if split != "train":
                 findings += check_overlap(train, found, allowed=limits.allow_overlap)
+                findings += check_new_labels(train, found) if limits.labels is None else ()
         findings += check_lengths(train, limits)
     return sorted(findings, key=lambda finding: finding.severity != "error")
 
@@ -185,9 +186,22 @@ def check_labels(found: Survey, wanted: Labels | None) -> Iterator[Finding]:
     wrong = np.flatnonzero((target != places) & (target > 0))  # an empty line is a finding of its own
     if len(wrong):
         first = int(wrong[0])
-        here = f"the first has {target[first]:,} to {places[first]:,}"
+        here = f"the first has {counted(int(target[first]), 'word' if wanted is None else 'label')}"
+        here += f" for {counted(int(places[first]), 'word')}" if labels == "word" else ""
         text = f"{counted(len(wrong), 'pair')} without {names[labels]}: {here}."
         yield Finding(severity, "labels", _place(found.split, wrong), text, "Is a label missing, or a word cut in two?")
+    if wanted is not None and found.target.unknown:
+        text = f"{counted(found.target.unknown, 'label')} that the vocabulary lacks."
+        hint = "A label must stand in train, and tokenizer.target.vocab_size have room for it."
+        yield Finding("warning", "unknown labels", found.split, text, hint)
+
+
+def check_new_labels(train: Survey, held_out: Survey) -> Iterator[Finding]:
+    """Held-out pairs whose one label never stands in train."""
+    new = np.flatnonzero(~np.isin(held_out.target.hashes, train.target.hashes))
+    if labelled(train) == "source" and len(new):
+        text = f"{counted(len(new), 'pair')} with a label that never stands in train."
+        yield Finding("warning", "unknown labels", _place(held_out.split, new), text, "No model can give it.")
 
 
 def _places(found: Survey, labels: Labels, *, tokens: bool = False) -> Numbers:

@@ -67,7 +67,7 @@ def observe(item: Output) -> list[str]:
         "empty": not output,
         "unknown symbol": UNKNOWN in item.output,
         "copy": bool(output) and collapse_blanks(item.output) == collapse_blanks(item.source),
-        "loop": longest_loop(output) >= max(REPEATS, longest_loop(reference) + 1),
+        "loop": _is_loop(output, reference),
         "wrong script": _in_other_script(item.output, item.references),
         "too short": 0 < 2 * len(output) < len(reference),
         "too long": len(output) > 2 * len(reference) and len(output) > len(reference) + 1,
@@ -86,6 +86,13 @@ def beside_closest(output: str, references: Sequence[str]) -> tuple[list[str], l
     targets = [_units(reference, by_character) for reference in references]
     closest = min(targets, key=lambda target: Levenshtein.distance(written, target))
     return written, closest, "" if by_character else " "
+
+
+def _is_loop(output: Sequence[str], reference: Sequence[str]) -> bool:
+    """Whether a part repeats more often than in the reference; labels, which repeat in both, are as many as wanted."""
+    wanted = longest_loop(reference)
+    labels = len(output) == len(reference) and wanted > 1
+    return not labels and longest_loop(output) >= max(REPEATS, wanted + 1)
 
 
 def longest_loop(units: Sequence[str]) -> int:

@@ -37,7 +37,8 @@ def complexity(n: int, d: int, kernel: int = 3, radius: int = 5) -> list[LayerCo
     """
     if n < 2 or d < 1 or radius < 1 or kernel < 3 or kernel % 2 == 0:
         raise ConfigError(
-            f"The table needs n >= 2, d >= 1, radius >= 1 and an odd kernel >= 3, not {n}, {d}, {radius}, {kernel}.",
+            f"The table needs n >= 2, d >= 1, radius >= 1 and an odd kernel >= 3, "
+            f"not n = {n}, d = {d}, radius = {radius}, kernel = {kernel}.",
             hint="Without options it is made for n = 100, d = 512.",
         )
     x = torch.zeros(1, n, d)

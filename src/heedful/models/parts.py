@@ -69,5 +69,6 @@ def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
 
 def story_complaint(source: Sequence[int]) -> str | None:
     """What is wrong with the ids (without the last EOS) of a story and a question; None if nothing is."""
-    ends_in_question = len(source) > 0 and source[-1] != EOS
-    return None if ends_in_question and EOS in source else "a story and a question are parts, the question last"
+    if EOS not in source:
+        return "a story and a question are 2 parts or more, but here is 1"
+    return "the last part is the question, but it is empty" if source[-1] == EOS else None

@@ -44,6 +44,8 @@ class TaggerConfig(AnswererConfig):
         if self.encoder in _RECURRENT and self.bidirectional and self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
         self.refuse_idle("encoder", _OF_TAGGERS)
+        if self.layer_mix and self.n_layers == 1:
+            raise ValueError("`layer_mix` needs two layers or more, but `n_layers` is 1")
         return self
 
     @property

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from heedful.errors import ConfigError
+from heedful.errors import ConfigError, counted
 from heedful.models.build import build_model
 from heedful.recipe.finish import Finished, finish
 from heedful.recipe.recipe import stored_recipe
@@ -21,9 +21,11 @@ def average_run(folder: Path, last: int) -> Finished:
         checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
         there = len(checkpoints.validated())
         if there < max(last, 1):
-            hint = "training.keep_last decides how many are kept."
+            found = counted(there, "validated checkpoint")
+            hint = f"All of them: --last {there}." if there else "Train on: heedful train --resume RUN."
             raise ConfigError(
-                f"The run {folder} has {there} validated checkpoints, but {max(last, 1)} were asked for.", hint=hint
+                f"The run {folder} has {found}, but {max(last, 1)} are to be averaged (--last).",
+                hint=f"{hint} How many are kept is training.keep_last.",
             )
         training = recipe.training.model_copy(update={"average_last": last})
         tokenizers = load_tokenizers(run.data)

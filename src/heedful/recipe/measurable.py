@@ -3,29 +3,50 @@
 Knows no training and no command line.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heedful.decoding.answering import PARTS_HINT
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, counted
 from heedful.evaluation.evaluate import References
 from heedful.models.interface import Answerer
+from heedful.recipe.absent import Absent
+from heedful.text.vocabulary import UNK
 
 Lengths = NDArray[np.integer]
 
 
-def check_labels(translator: Translator, split: str, sources: Sequence[str], references: References) -> None:
-    """Raises ConfigError where the model labels places, and a target of the split has more or fewer labels."""
+def check_answerable(translator: Translator, split: str, sources: Sequence[str], references: References) -> None:
+    """Raises ConfigError where the model cannot read a source of the split, or labels places and a target has more or
+    fewer labels.
+    """
     model, tokenizers = translator.model, translator.tokenizers
     if not isinstance(model, Answerer) or model.alignment != "places":
         return
-    places = model.places(np.array([len(ids) for ids in tokenizers.source.encode_all(sources)]))
+    encoded = tokenizers.source.encode_all(sources)
+    check_sources(split, model, enumerate(encoded))
+    places = model.places(np.array([len(ids) for ids in encoded]))
     targets = [target for some in references for target in some]
     owner = [number for number, some in enumerate(references) for _ in some]
     labels = np.array([len(ids) for ids in tokenizers.target.encode_all(targets)])
     check_places(split, places[owner], labels, owner.__getitem__)
+
+
+def check_sources(split: str, model: Answerer, sources: Iterable[tuple[int, Sequence[int]]]) -> None:
+    """Raises ConfigError for the first of these sources (ids, with numbers from 0) that the model cannot read."""
+    for number, source in sources:
+        if (complaint := model.complaint(source)) is not None:
+            raise ConfigError(f"{split}:{number + 1}: {complaint}.", hint=PARTS_HINT)
+
+
+def unknown_targets(translator: Translator, references: References) -> Absent:
+    """Items of whose targets each has a word that the vocabulary lacks."""
+    target = translator.tokenizers.target
+    found = [n for n, some in enumerate(references) if all(UNK in target.encode(one) for one in some)]
+    return Absent(len(found), found[0] + 1 if found else None)
 
 
 def check_places(split: str, places: Lengths, labels: Lengths, origin: Callable[[int], int]) -> None:
@@ -38,5 +59,6 @@ def check_places(split: str, places: Lengths, labels: Lengths, origin: Callable[
     found = f"{counted(int(places[first]), 'place')}, {counted(int(labels[first]), 'label')}"
     raise ConfigError(
         f"{what}; the first is pair {origin(first) + 1}: {found}.",
-        hint="Labels are words between blanks: one in all for a classifier, one a word for a tagger.",
+        hint="Labels are words between blanks: one in all for a classifier, for a tagger one a token of the source; "
+        "tokenizer.source.kind says what is one.",
     )

@@ -13,7 +13,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.models.build import count_parameters
 from heedful.models.device import device_of
 from heedful.models.interface import Answerer, Model
-from heedful.recipe.measurable import check_places
+from heedful.recipe.measurable import check_places, check_sources
 from heedful.recipe.prepare import Prepared
 from heedful.recipe.recipe import Recipe
 from heedful.training.ctc import check_feasible
@@ -57,7 +57,7 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
     batch = _largest_batch(prepared, plan)
     _check_positions(model.longest, prepared)
     if isinstance(model, Answerer) and model.alignment == "places":
-        _check_places(model, prepared)
+        _check_places(model, prepared, reads_parts=recipe.model.reads_parts)
     if isinstance(model, Answerer) and model.alignment == "ctc":
         check_feasible("training", prepared.train, model.places(prepared.train.source_lengths))
         if recipe.training.select == "loss":
@@ -98,7 +98,9 @@ def _check_positions(readable: int | None, prepared: Prepared) -> None:
             )
 
 
-def _check_places(model: Answerer, prepared: Prepared) -> None:
-    """Every pair must have as many labels as the model has places for them."""
+def _check_places(model: Answerer, prepared: Prepared, *, reads_parts: bool) -> None:
+    """Every source must be one that the model can read, with as many labels as the model has places for them."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
+        sources = ((store.origin(index), store.arrays(index)[0].tolist()) for index in range(len(store)))
+        check_sources(split, model, sources if reads_parts else ())
         check_places(split, model.places(store.source_lengths), store.target_lengths, store.origin)

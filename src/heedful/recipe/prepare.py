@@ -18,10 +18,11 @@ from heedful.data.store import PairStore, Possible, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError, counted
 from heedful.models.config import AnswererConfig, TransformerConfig
 from heedful.models.ctc_config import CTCConfig
-from heedful.recipe.absent import absent_answers, unknown_labels
+from heedful.recipe.absent import Absent, absent_answers, unknown_labels
 from heedful.recipe.recipe import Recipe
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
+from heedful.text.vocabulary import EOS
 from heedful.training.ctc import needed_places
 
 DONE = "prepared"  # written last; holds what it was made from
@@ -64,7 +65,10 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
         for split, store in (("train", prepared.train), ("dev", prepared.dev)):
             _report_absent(split, store, report)
     elif isinstance(recipe.model, AnswererConfig):
-        _report_unknown_labels(prepared.dev, report)
+        _check_labels(recipe, prepared.train)
+        report_unknown("dev", unknown_labels(prepared.dev), len(prepared.dev), report)
+    if recipe.model.reads_parts:
+        _check_parts(recipe, prepared.train)
     return prepared
 
 
@@ -154,7 +158,9 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in store.dropped.items() if count)
     total = len(store) + sum(store.dropped.values())
     text = f"train:{first + 1}: the first of the pairs that are left out: of {total:,} pairs {reasons}."
-    hint = f"data.max_length is {max_length} tokens; `heedful data stats` shows the lengths."
+    hint = "An empty side teaches nothing."
+    if store.dropped.get("too long"):
+        hint = f"data.max_length is {max_length} tokens; `heedful data stats` shows the lengths."
     if store.dropped.get("impossible"):
         hint += " CTC cannot learn the impossible ones: model.upsample gives their targets more places."
     return {"text": text, "hint": hint}
@@ -174,13 +180,33 @@ def _report_absent(split: str, store: PairStore, report: Report) -> None:
         report("data warning", {"text": text, "hint": hint})
 
 
-def _report_unknown_labels(dev: PairStore, report: Report) -> None:
-    """Say which labels no model that is trained on these pairs can give."""
-    unknown = unknown_labels(dev)
-    if unknown.first is not None:
-        where = f"dev:{unknown.first}: the first of {counted(unknown.count, 'pair')}, among {len(dev):,}"
-        text = f"{where}, with a label that no training pair has."
-        report("data warning", {"text": text, "hint": "It is never given and counts as wrong. Is it misspelt?"})
+def _check_labels(recipe: Recipe, train: PairStore) -> None:
+    """Raises ConfigError where the vocabulary has no room for all labels."""
+    cut = unknown_labels(train)
+    if cut.first is not None and isinstance(recipe.model, AnswererConfig) and recipe.model.labels is not None:
+        text = f"train:{cut.first}: the first of {counted(cut.count, 'pair')}, among {len(train):,}"
+        size = (recipe.tokenizer.target or recipe.tokenizer.source).vocab_size
+        hint = f"Raise tokenizer.target.vocab_size, which is {size:,}."
+        raise ConfigError(f"{text}, with a label for which the vocabulary has no room.", hint=hint)
+
+
+def _check_parts(recipe: Recipe, train: PairStore) -> None:
+    """Raises ConfigError where no source has parts, though the model reads them."""
+    if not any((train.arrays(index)[0] == EOS).any() for index in range(len(train))):
+        message = f"train: `{recipe.tokenizer.source.separator}` stands in no source, so that none has parts."
+        raise ConfigError(message, hint="Set tokenizer.source.separator to the word that stands between them.")
+
+
+def report_unknown(split: str, unknown: Absent, pairs: int, report: Report) -> None:
+    """Say which labels of a split no model that is trained on these pairs can give; ConfigError where that is all."""
+    if unknown.first is None:
+        return
+    if unknown.count == pairs:
+        hint = "Are these the labels of the same task?"
+        raise ConfigError(f"{split}: each of the {counted(pairs, 'pair')} has a label that training lacks.", hint=hint)
+    text = f"{split}:{unknown.first}: the first of {counted(unknown.count, 'pair')}, among {pairs:,}"
+    hint = "It is never given and counts as wrong. Is it misspelt?"
+    report("data warning", {"text": f"{text}, with a label that no training pair has.", "hint": hint})
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

@@ -107,6 +107,16 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
+    def _a_label_is_a_word(self) -> "Recipe":
+        kind = (self.tokenizer.target or self.tokenizer.source).kind
+        if isinstance(self.model, AnswererConfig) and self.model.labels is not None and kind != "words":
+            raise ValueError(
+                f'`model.kind` = "{self.model.kind}" answers with labels, and a label is a word, but '
+                f'`tokenizer.target.kind` is "{kind}": set it to "words"'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _smoothing_has_a_distribution(self) -> "Recipe":
         if isinstance(self.model, CTCConfig) and self.training.label_smoothing:
             raise ValueError(

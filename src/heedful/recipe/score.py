@@ -19,7 +19,7 @@ from heedful.evaluation.metrics import metrics_for
 from heedful.models.config import AnswererConfig, ModelConfig
 from heedful.models.ctc_config import CTCConfig
 from heedful.recipe.load import recipe_of
-from heedful.recipe.measurable import check_labels
+from heedful.recipe.measurable import check_answerable
 from heedful.recipe.recipe import Recipe
 from heedful.records.run import is_run
 from heedful.records.signature import describe_settings
@@ -88,7 +88,7 @@ def final_split(data: DataConfig) -> str:
 def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> Evaluation:
     """Translate and score a test set as the recipe says. Raises ConfigError, before any work, where it cannot be."""
     if isinstance(translator, Translator):
-        check_labels(translator, items.split, items.sources, items.references)
+        check_answerable(translator, items.split, items.sources, items.references)
     return evaluate(
         translator,
         items.sources,
@@ -100,12 +100,11 @@ def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> E
     )
 
 
-def check_measurable(recipe: Recipe, translator: Translator, dev: TestSet) -> None:
-    """Raises ConfigError where validations on `dev`, or the final score, could not be made after training."""
-    for items in (dev, read_test_set(recipe.data, final_split(recipe.data))):
-        if items.sources:
-            check_references(metrics_for(recipe.evaluation.metrics), items.references, items.split)
-            check_labels(translator, items.split, items.sources, items.references)
+def check_items(recipe: Recipe, translator: Translator, items: TestSet) -> None:
+    """Raises ConfigError where these items, if there are any, could not be scored after training."""
+    if items.sources:
+        check_references(metrics_for(recipe.evaluation.metrics), items.references, items.split)
+        check_answerable(translator, items.split, items.sources, items.references)
 
 
 def describe_search(search: SearchConfig, model: ModelConfig) -> str:

@@ -2,7 +2,6 @@
 
 import shlex
 import tempfile
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from heedful.config import flatten, to_toml
+from heedful.config import to_toml
 from heedful.data.ahead import Ahead
 from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.decoding.translator import Translator
@@ -21,10 +20,11 @@ from heedful.models.device import choose_device, device_of
 from heedful.models.interface import Answerer, Model
 from heedful.recipe.calibrate import settled
 from heedful.recipe.finish import Finished, finish
+from heedful.recipe.measurable import unknown_targets
 from heedful.recipe.preflight import Preflight, preflight
-from heedful.recipe.prepare import Prepared, Report, prepare
+from heedful.recipe.prepare import Prepared, Report, prepare, report_unknown
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
-from heedful.recipe.score import TestSet, check_measurable, read_test_set, score_test_set
+from heedful.recipe.score import TestSet, check_items, final_split, read_test_set, score_test_set
 from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
@@ -77,7 +77,7 @@ def train(
     resolved = settled(resolved, stored_recipe(folder) if resume else None)
     with (
         stop_on_termination(),
-        Run.create(folder, to_toml(resolved), command, _changeable(folder, to_toml(resolved))) as run,
+        Run.create(folder, to_toml(resolved), command, _changeable(folder)) as run,
     ):
         try:
             return _train(of_run(resolved, run), run, report)
@@ -107,7 +107,7 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
     with tempfile.TemporaryDirectory() as scratch:
         prepared = prepare(recipe, Path(scratch), report)
         model = new_model(recipe, prepared)
-        _check_measurable(recipe, prepared, model)
+        _check_measurable(recipe, prepared, model, report)
         return preflight(recipe, prepared, model, plan_of(recipe, prepared), folder)
 
 
@@ -140,7 +140,7 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
 
     prepared = prepare(recipe, run.data, log, in_use=_has_trained(run.folder))
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
-    _check_measurable(recipe, prepared, model)
+    _check_measurable(recipe, prepared, model, log)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
     trainer = Trainer(
@@ -194,9 +194,13 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validati
     return validate
 
 
-def _check_measurable(recipe: Recipe, prepared: Prepared, model: Model) -> None:
+def _check_measurable(recipe: Recipe, prepared: Prepared, model: Model, report: Report) -> None:
     """A test file that is missing, or that cannot be scored, is an error now, not after training."""
-    check_measurable(recipe, Translator(model, prepared.tokenizers, recipe.search), _dev_sample(recipe))
+    translator, final = Translator(model, prepared.tokenizers, recipe.search), final_split(recipe.data)
+    for items in (_dev_sample(recipe), read_test_set(recipe.data, final)):
+        check_items(recipe, translator, items)
+    if final != "dev" and isinstance(model, Answerer):
+        report_unknown(final, unknown_targets(translator, items.references), len(items.sources), report)
 
 
 def _dev_sample(recipe: Recipe) -> TestSet:
@@ -228,11 +232,9 @@ def _has_trained(folder: Path) -> bool:
     return CheckpointFolder(Run(folder).checkpoints, keep=1).last() is not None
 
 
-def _changeable(folder: Path, recipe_toml: str) -> Collection[str]:
-    """The keys that may differ from those of the run that is there: all of them, while no update is kept."""
-    if _has_trained(folder) or not is_run(folder):
-        return CHANGEABLE
-    return flatten(Run(folder).config()).keys() | flatten(tomllib.loads(recipe_toml)).keys()
+def _changeable(folder: Path) -> Collection[str] | None:
+    """The keys that may differ from those of the run that is there: all of them (None), while no update is kept."""
+    return CHANGEABLE if _has_trained(folder) or not is_run(folder) else None
 
 
 def _progress_facts(outcome: Outcome) -> dict[str, Any]:

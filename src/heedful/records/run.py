@@ -39,11 +39,13 @@ class Run:
         self._lock: int | None = None
 
     @classmethod
-    def create(cls, folder: Path, recipe_toml: str, command: Sequence[str], changeable: Collection[str] = ()) -> "Run":
+    def create(
+        cls, folder: Path, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None = ()
+    ) -> "Run":
         """Make a run directory, or return the one that is there if its configuration is this one.
 
         `changeable` lists dotted keys that may differ from those of an existing run (how long to train, for example);
-        the new values then replace the stored ones, and the log says so.
+        the new values then replace the stored ones, and the log says so. With None all may, and the run is begun anew.
         Raises ConfigError for a folder with something else in it, and for a run with another configuration, and touches
         neither.
         """
@@ -63,9 +65,7 @@ class Run:
             )
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        facts = {"command": list(command), "begun_in": os.path.relpath(Path.cwd(), folder.resolve())}
-        write_lines(folder / "environment.json", [to_json({**facts, **describe_environment()})])
-        write_lines(folder / CONFIG, recipe_toml.splitlines())
+        run._begin(recipe_toml, command)
         return run
 
     @classmethod
@@ -223,11 +223,17 @@ class Run:
         missing = [name for name in RECORD_FILES if not (self.folder / name).exists()]
         return f"incomplete: missing {', '.join(missing)}" if missing else "complete"
 
-    def _adopt(self, recipe_toml: str, command: Sequence[str], changeable: Collection[str]) -> None:
+    def _begin(self, recipe_toml: str, command: Sequence[str]) -> None:
+        """Write what the run begins with."""
+        facts = {"command": list(command), "begun_in": os.path.relpath(Path.cwd(), self.folder.resolve())}
+        write_lines(self.folder / "environment.json", [to_json({**facts, **describe_environment()})])
+        write_lines(self.folder / CONFIG, recipe_toml.splitlines())
+
+    def _adopt(self, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None) -> None:
         """Check that an existing run has this configuration, and take over what may change."""
         old, new = flatten(self.config()), flatten(_parsed(recipe_toml, Path("the new configuration")))
         changed = [key for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key)]
-        fixed = [key for key in changed if key not in changeable]
+        fixed = [key for key in changed if changeable is not None and key not in changeable]
         if fixed:
             lines = [f"  {key}: {_shown(old.get(key))} -> {_shown(new.get(key))}" for key in fixed]
             raise ConfigError(
@@ -238,7 +244,10 @@ class Run:
             with self:
                 facts = {key: {"old": old.get(key), "new": new.get(key)} for key in changed}
                 self.log("config", {"command": list(command), "changed": facts})
-                write_lines(self.folder / CONFIG, recipe_toml.splitlines())
+                if changeable is None:
+                    self._begin(recipe_toml, command)
+                else:
+                    write_lines(self.folder / CONFIG, recipe_toml.splitlines())
 
     def _mend_log(self) -> None:
         """Cut off a last line whose writing a crash interrupted, so that the next line starts on its own."""

@@ -55,7 +55,7 @@ def _explained(error: RuntimeError, config: SideConfig) -> HeedfulError:
     """What sentencepiece said, with the way out."""
     size = f"`vocab_size` is {config.vocab_size}"
     if largest := re.search(r"Please set it to a value <= (\d+)", str(error)):
-        hint = f"Set it to at most {largest[1]}."
+        hint = f"Set it to at most {largest[1]}: tokenizer.source.vocab_size, or that of the target."
         return ConfigError(f"{size}, but this text gives {largest[1]} different pieces at most.", hint=hint)
     if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error)):
         hint = f"Set it to more than {smallest[1]}, or lower `character_coverage` ({config.character_coverage})."
