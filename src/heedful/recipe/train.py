@@ -107,8 +107,9 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
     with tempfile.TemporaryDirectory() as scratch:
         prepared = prepare(recipe, Path(scratch), report)
         model = new_model(recipe, prepared)
+        found = preflight(recipe, prepared, model, plan_of(recipe, prepared), folder)
         _check_measurable(recipe, prepared, model, report)
-        return preflight(recipe, prepared, model, plan_of(recipe, prepared), folder)
+        return found
 
 
 def new_model(recipe: Recipe, prepared: Prepared) -> Model:
@@ -140,8 +141,8 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
 
     prepared = prepare(recipe, run.data, log, in_use=_has_trained(run.folder))
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
-    _check_measurable(recipe, prepared, model, log)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
+    _check_measurable(recipe, prepared, model, log)
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
     trainer = Trainer(
         model, recipe.training, d_model=recipe.model.d_model, seed=recipe.seed, checkpoints=checkpoints, log=log
