@@ -1,6 +1,7 @@
 """A bundle as a model of CTranslate2, and the engine on it: equal to the native one for every kind of model."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -249,6 +250,31 @@ class TestShortlist:
             exported(bundle, tmp_path / "out").with_search({"shortlist": True})
         with pytest.raises(ConfigError, match="takes no prefix together with a shortlist"):
             narrowed.with_search({"shortlist": True}).translate(["b", "c"], prefixes=["", "k"])
+
+
+THREADS = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(2)
+from heedful.export.targets import open_export
+engine = open_export(Path(sys.argv[1]))
+for lines in (["a b", "b a", "a"], ["a"], ["a b", "b a", "a"]):
+    engine.with_search({"max_tokens": 4}).translate(lines)
+    print(torch.get_num_threads(), engine.reader.open(2).num_translators)
+"""
+
+
+def test_the_library_leaves_the_threads_of_the_process_alone(bundle: Bundle, tmp_path: Path) -> None:
+    """It runs batches side by side with one thread each, and sets that number for all: torch would stay with one, and
+    every later call, which shares out the threads that torch has, would take one batch at a time.
+
+    In a process of its own, as only the OpenMP that was loaded first, here torch's, is shared.
+    """
+    exported(bundle, tmp_path / "out")
+    command = [sys.executable, "-c", THREADS, str(tmp_path / "out")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["2"] * 6
 
 
 def test_white_space_is_shown_in_token_strings() -> None:

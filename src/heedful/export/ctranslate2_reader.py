@@ -63,6 +63,8 @@ class Reader:
             except (RuntimeError, ValueError) as error:
                 hint = "Export the model again."
                 raise HeedfulError(f"CTranslate2 cannot read {self.folder}: {error}.", hint=hint) from None
+            finally:
+                torch.set_num_threads(threads)  # the library sets its own number for the whole process
             self._opened[shared] = opened
         return self._opened[shared]
 
