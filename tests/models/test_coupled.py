@@ -9,6 +9,7 @@ from heedful.attention import Map, attend
 from heedful.models.build import count_parameters
 from heedful.models.coupled import Coupled
 from heedful.models.coupled_config import CoupledConfig
+from heedful.models.weights import weights_of
 
 WORDS = [5, 6, 7, 4, 9]
 
@@ -123,7 +124,7 @@ def test_uncoupled_forms_are_zero_and_stay_so() -> None:
     assert not model.score.other.any()
     assert model.score.own.grad is not None
     whole = sum(parameter.numel() for parameter in model.parameters())
-    assert count_parameters(model) == whole - model.score.other.numel()
+    assert count_parameters(model) == whole - model.score.other.numel() - model.reads.numel()
 
 
 def test_exchanging_the_roles_exchanges_the_heads() -> None:
@@ -162,3 +163,12 @@ def test_an_odd_width_cannot_be_halved() -> None:
     with pytest.raises(ValueError, match='`d_hidden` must be even where `context` = "gru", but is 7'):
         CoupledConfig(d_hidden=7)
     assert CoupledConfig(d_hidden=7, context="window").d_hidden == 7
+
+
+def test_a_buffer_would_be_lost_and_is_refused() -> None:
+    """Of every model: weights are its parameters, and nothing else is kept."""
+    model = named()
+    assert "reads" in weights_of(model)
+    model.register_buffer("forgotten", torch.ones(1))
+    with pytest.raises(AssertionError, match="buffers are not kept with the weights: forgotten"):
+        weights_of(model)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.recipe.little import QUICK, TRAINING, write_pairs
 
+from heedful.models.coupled import Coupled
 from heedful.recipe.load import load
 from heedful.recipe.recipe import load_recipe
 from heedful.recipe.train import train
@@ -51,6 +52,14 @@ def test_trains_answers_scores_and_is_inspected(kind: str, tmp_path: Path, heedf
     scored = heedful("evaluate", str(run))
     assert scored.code == 0
     assert "accuracy" in scored.out
+
+
+def test_whose_tags_are_whose_is_kept_with_the_model(tmp_path: Path) -> None:
+    run = train(load_recipe(None, settings_of("coupled", tmp_path / "data")).config, tmp_path / "run").run
+    model, names = load(run).model, load(run).tokenizers.target
+    assert isinstance(model, Coupled)
+    read = {names.symbol(index): row for index, row in enumerate(model.reads.tolist())}
+    assert (read["B-expression"], read["B-target"], read["O"]) == ([1, 0], [0, 1], [0, 0])
 
 
 def test_a_pair_without_its_second_part(tmp_path: Path, heedful: Callable) -> None:

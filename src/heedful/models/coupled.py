@@ -45,8 +45,6 @@ class Coupled(Answerer):
     once. With one, each logit reads the features of both heads.
     """
 
-    reads: Float[Tensor, "V 2"]  # 1 where the logit of a tag reads the features of a head, else 0
-
     def __init__(self, config: CoupledConfig, source_size: int, target_size: int) -> None:
         super().__init__()
         width = config.d_hidden
@@ -61,7 +59,8 @@ class Coupled(Answerer):
         self.carry = nn.Parameter(torch.empty(2, width, width).uniform_(-0.2, 0.2))
         self.output = nn.Linear(4 * config.n_forms, target_size)
         if config.label_heads == "two":
-            self.register_buffer("reads", torch.ones(target_size, 2))
+            # 1 where the logit of a tag reads the features of a head, else 0; not learned, but kept with the weights
+            self.reads = nn.Parameter(torch.ones(target_size, 2), requires_grad=False)
         self.config = config
 
     def name_labels(self, names: Sequence[str]) -> None:
@@ -75,8 +74,7 @@ class Coupled(Answerer):
                 f'`model.label_heads` = "two" needs tags of two kinds (B-, I-), but these have {len(found)}'
                 f'{": " if found else ""}{", ".join(found)}; set it to "one"'
             )
-        for row, kind in zip(self.reads, kinds, strict=True):
-            row.copy_(torch.tensor([float(kind == head) for head in found]))
+        self.reads.data = torch.tensor([[float(kind == head) for head in found] for kind in kinds]).to(self.reads)
 
     def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
         check_evaluating(self, maps)

@@ -18,7 +18,12 @@ FILE = "model.safetensors"
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The parameters by name; a matrix that stands in several places has the first one's name."""
+    """The parameters by name; a matrix that stands in several places has the first one's name.
+
+    They are all that is kept: what is not learned, but must be, is a parameter without a gradient, not a buffer.
+    """
+    lost = model.state_dict().keys() - dict(model.named_parameters(remove_duplicate=False)).keys()
+    assert not lost, f"buffers are not kept with the weights: {', '.join(sorted(lost))}"
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 

@@ -51,22 +51,25 @@ def finish(
     """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
-    bundle = Bundle(model, tokenizers, to_tree(recipe))
-    first = not is_bundle(run.bundle)
-    if first:
-        save_bundle(run.bundle, bundle, model_card(recipe, model, chosen))
+    replaces = is_bundle(run.bundle)
+    if not replaces:
+        _bundle(recipe, run, model, tokenizers, chosen)
     split = final_split(recipe.data)
     report("evaluating", {"split": split})
     evaluation = score_test_set(Translator(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe)
-    if not first:
-        shortlist = load_shortlist(run.bundle, tokenizers)  # made from the same corpus
-        save_bundle(run.bundle, bundle, model_card(recipe, model, chosen))
-        if shortlist is not None:
-            save_shortlist(run.bundle, shortlist, tokenizers)
+    if replaces:
+        _bundle(recipe, run, model, tokenizers, chosen)
     record(recipe, run, evaluation, chosen, split)
     run.write_manifest(_manifest(recipe, split))
     report("finished", {"split": split, "checkpoint": chosen.name, "scores": [s._asdict() for s in evaluation.scores]})
     return Finished(split, evaluation.scores)
+
+
+def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, chosen: Chosen) -> None:
+    shortlist = load_shortlist(run.bundle, tokenizers)  # of an earlier bundle, made from the same corpus
+    save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe)), model_card(recipe, model, chosen))
+    if shortlist is not None:
+        save_shortlist(run.bundle, shortlist, tokenizers)
 
 
 def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:

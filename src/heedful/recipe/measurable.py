@@ -13,8 +13,6 @@ from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, counted
 from heedful.evaluation.evaluate import References
 from heedful.models.interface import Answerer
-from heedful.recipe.absent import Absent
-from heedful.text.vocabulary import UNK
 
 Lengths = NDArray[np.integer]
 
@@ -40,13 +38,6 @@ def check_sources(split: str, model: Answerer, sources: Iterable[tuple[int, Sequ
     for number, source in sources:
         if (complaint := model.complaint(source)) is not None:
             raise ConfigError(f"{split}:{number + 1}: {complaint}.", hint=PARTS_HINT)
-
-
-def unknown_targets(translator: Translator, references: References) -> Absent:
-    """Items of whose targets each has a word that the vocabulary lacks."""
-    target = translator.tokenizers.target
-    found = [n for n, some in enumerate(references) if all(UNK in target.encode(one) for one in some)]
-    return Absent(len(found), found[0] + 1 if found else None)
 
 
 def check_places(split: str, places: Lengths, labels: Lengths, origin: Callable[[int], int]) -> None:

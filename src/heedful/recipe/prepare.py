@@ -18,7 +18,7 @@ from heedful.data.store import PairStore, Possible, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError, counted
 from heedful.models.config import AnswererConfig, TransformerConfig
 from heedful.models.ctc_config import CTCConfig
-from heedful.recipe.absent import Absent, absent_answers, unknown_labels
+from heedful.recipe.absent import Unknown, absent_answers, stored_targets, unknown_labels
 from heedful.recipe.recipe import Recipe
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
@@ -65,8 +65,9 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
         for split, store in (("train", prepared.train), ("dev", prepared.dev)):
             _report_absent(split, store, report)
     elif isinstance(recipe.model, AnswererConfig):
-        _check_labels(recipe, prepared.train)
-        report_unknown("dev", unknown_labels(prepared.dev), len(prepared.dev), report)
+        if recipe.model.labels is not None:
+            _check_labels(recipe, prepared.train)
+        report_unknown("dev", unknown_labels(stored_targets(prepared.dev)), len(prepared.dev), report)
     if recipe.model.reads_parts:
         _check_parts(recipe, prepared.train)
     return prepared
@@ -182,8 +183,8 @@ def _report_absent(split: str, store: PairStore, report: Report) -> None:
 
 def _check_labels(recipe: Recipe, train: PairStore) -> None:
     """Raises ConfigError where the vocabulary has no room for all labels."""
-    cut = unknown_labels(train)
-    if cut.first is not None and isinstance(recipe.model, AnswererConfig) and recipe.model.labels is not None:
+    cut = unknown_labels(stored_targets(train))
+    if cut.first is not None:
         text = f"train:{cut.first}: the first of {counted(cut.count, 'pair')}, among {len(train):,}"
         size = (recipe.tokenizer.target or recipe.tokenizer.source).vocab_size
         hint = f"Raise tokenizer.target.vocab_size, which is {size:,}."
@@ -197,13 +198,13 @@ def _check_parts(recipe: Recipe, train: PairStore) -> None:
         raise ConfigError(message, hint="Set tokenizer.source.separator to the word that stands between them.")
 
 
-def report_unknown(split: str, unknown: Absent, pairs: int, report: Report) -> None:
+def report_unknown(split: str, unknown: Unknown, pairs: int, report: Report) -> None:
     """Say which labels of a split no model that is trained on these pairs can give; ConfigError where that is all."""
     if unknown.first is None:
         return
-    if unknown.count == pairs:
+    if not unknown.any_known:
         hint = "Are these the labels of the same task?"
-        raise ConfigError(f"{split}: each of the {counted(pairs, 'pair')} has a label that training lacks.", hint=hint)
+        raise ConfigError(f"{split}: training has none of the labels of its {counted(pairs, 'pair')}.", hint=hint)
     text = f"{split}:{unknown.first}: the first of {counted(unknown.count, 'pair')}, among {pairs:,}"
     hint = "It is never given and counts as wrong. Is it misspelt?"
     report("data warning", {"text": f"{text}, with a label that no training pair has.", "hint": hint})

@@ -96,23 +96,18 @@ class Recipe(Config):
         return self
 
     @model_validator(mode="after")
-    def _labels_have_a_vocabulary(self) -> "Recipe":
-        """Else each word of a source would be an answer that can be given."""
-        labelling = isinstance(self.model, AnswererConfig) and self.model.labels is not None
-        if labelling and self.tokenizer.joint and not self.model.one_vocabulary:
-            raise ValueError(
-                f'`model.kind` = "{self.model.kind}" answers with labels, which are no words of the sources: set '
-                "tokenizer.joint = false"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _a_label_is_a_word(self) -> "Recipe":
+    def _labels_are_words_of_their_own(self) -> "Recipe":
+        """In one vocabulary with the sources, each of their words would be an answer that can be given."""
+        if not isinstance(self.model, AnswererConfig) or self.model.labels is None or self.model.one_vocabulary:
+            return self
         kind = (self.tokenizer.target or self.tokenizer.source).kind
-        if isinstance(self.model, AnswererConfig) and self.model.labels is not None and kind != "words":
+        if self.tokenizer.joint or kind != "words":
+            wrong, way_out = (
+                ("joint` is true", "false") if self.tokenizer.joint else (f'target.kind` is "{kind}"', '"words"')
+            )
             raise ValueError(
-                f'`model.kind` = "{self.model.kind}" answers with labels, and a label is a word, but '
-                f'`tokenizer.target.kind` is "{kind}": set it to "words"'
+                f'`model.kind` = "{self.model.kind}" answers with labels, which are words of their own, but '
+                f"`tokenizer.{wrong}: set it to {way_out}"
             )
         return self
 

@@ -18,9 +18,9 @@ from heedful.evaluation.metrics import metrics_for
 from heedful.models.build import build_model
 from heedful.models.device import choose_device, device_of
 from heedful.models.interface import Answerer, Model
+from heedful.recipe.absent import unknown_labels
 from heedful.recipe.calibrate import settled
 from heedful.recipe.finish import Finished, finish
-from heedful.recipe.measurable import unknown_targets
 from heedful.recipe.preflight import Preflight, preflight
 from heedful.recipe.prepare import Prepared, Report, prepare, report_unknown
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
@@ -198,10 +198,14 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validati
 def _check_measurable(recipe: Recipe, prepared: Prepared, model: Model, report: Report) -> None:
     """A test file that is missing, or that cannot be scored, is an error now, not after training."""
     translator, final = Translator(model, prepared.tokenizers, recipe.search), final_split(recipe.data)
-    for items in (_dev_sample(recipe), read_test_set(recipe.data, final)):
+    judging = read_test_set(recipe.data, final)
+    for items in (_dev_sample(recipe), judging):
         check_items(recipe, translator, items)
-    if final != "dev" and isinstance(model, Answerer):
-        report_unknown(final, unknown_targets(translator, items.references), len(items.sources), report)
+    if final != "dev" and isinstance(model, Answerer):  # of dev this was said before
+        encode_all = prepared.tokenizers.target.encode_all
+        report_unknown(
+            final, unknown_labels(enumerate(map(encode_all, judging.references))), len(judging.sources), report
+        )
 
 
 def _dev_sample(recipe: Recipe) -> TestSet:
