@@ -23,8 +23,8 @@ from family_table import write_table
 from repeat import record
 
 from heedful.errors import HeedfulError
+from heedful.pipeline.train import dry_run, train
 from heedful.recipe.recipe import load_recipe
-from heedful.recipe.train import dry_run, train
 from heedful.records.run import Run
 
 HERE = Path(__file__).parent

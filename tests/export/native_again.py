@@ -8,9 +8,9 @@ import torch
 from heedful.config import read_toml, resolve
 from heedful.decoding.translator import Translator
 from heedful.export.parity import FLOAT32, Engine, Tolerance
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.models.kinds import build_model
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
 from heedful.recipe.recipe import Recipe
 from heedful.text.tokenizer import Tokenizers, load_tokenizers

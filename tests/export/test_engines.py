@@ -16,7 +16,7 @@ from heedful.export.fastest import Timing, choose_type, measure_types
 from heedful.export.parity import Engine, Tolerance
 from heedful.export.targets import write_export
 from heedful.models.bundle import load_bundle
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 
 LINES = [*letters(20, seed=9), "", "a b"]
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import little_run, untrained_bundle
+from tests.pipeline.little import little_run, untrained_bundle
 
 from heedful.errors import HeedfulError
 from heedful.export import targets
 from heedful.export.targets import open_export, read_export
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 
 PAIRS = [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk", "kj")]
 TEXT = "abc\nde f\n\njk\n"

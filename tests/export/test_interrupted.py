@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.export import native_again
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.cli.app import app
 from heedful.export import targets

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tomlkit
 import torch
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
@@ -18,7 +18,7 @@ from heedful.export.onnx_runner import ENCODER, STEP, OnnxModel
 from heedful.export.parity import Engine, compare_engines
 from heedful.export.targets import check_expressible, write_export
 from heedful.models.bundle import load_bundle
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 
 PAIRS = [("abc de. fghi", "cba ed. ihgf"), ("jk", "kj")]
 LINES = ["abc de", "", "k", "fghi. abc abc abc. de", "   ", "z", "jk jk", "e"]

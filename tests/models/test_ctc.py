@@ -9,10 +9,10 @@ from tests.models.tiny import PAIRS, VOCABULARY, batch_of
 
 from heedful.data.batch import Batch
 from heedful.decoding.ctc import ctc_hypotheses
-from heedful.models.build import build_model
 from heedful.models.ctc import CTC, normalised, stack
 from heedful.models.ctc_config import CTCConfig
 from heedful.models.interface import Answerer
+from heedful.models.kinds import build_model
 from heedful.text.vocabulary import SPECIALS
 from heedful.training.config import TrainingConfig
 from heedful.training.loop import build_optimizer, compute_loss

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.models.build import build_model
+from heedful.models.kinds import build_model
 from heedful.models.tagger import Tagger
 from heedful.models.tagger_config import TaggerConfig
 from heedful.text.vocabulary import EOS, PAD

@@ -49,7 +49,7 @@ def align(
     """
     from heedful.data.corpus import count_pairs, read_parallel
     from heedful.models.interface import Answerer
-    from heedful.recipe.load import load
+    from heedful.pipeline.load import load
 
     n_pairs = count_pairs(files)
     golds = None if gold is None else _read_gold(gold, first, n_pairs)

@@ -32,12 +32,13 @@ def export(
     from heedful.export.place import refuse_existing
     from heedful.export.targets import export_bundle
     from heedful.models.bundle import load_bundle
-    from heedful.recipe.engines import check_choice, choose_number_type
-    from heedful.recipe.load import bundle_folder
-    from heedful.recipe.score import dev_sources
+    from heedful.pipeline.engines import check_choice, choose_number_type
+    from heedful.pipeline.evaluate_split import dev_sources
+    from heedful.pipeline.load import bundle_folder
+    from heedful.recipe.tables import KINDS
 
     refuse_existing(out)
-    bundle = load_bundle(bundle_folder(model))
+    bundle = load_bundle(bundle_folder(model), KINDS)
     check_choice(bundle, to, number_type)
     lines = list(islice(read_lines(dev), sentences)) if dev is not None else dev_sources(model, sentences)
     shortlist = load_shortlist(bundle_folder(model), bundle.tokenizers)

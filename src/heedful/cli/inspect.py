@@ -60,7 +60,7 @@ def inspect(
     """Show what the model reads for every token it writes; weights are those of evaluation, before any dropout."""
     sources = _sources(texts)
     _check_usage(len(sources), targets, html, svg, png)
-    from heedful.recipe.load import load
+    from heedful.pipeline.load import load
 
     translator = load(model)
     forced = targets or [None] * len(sources)

@@ -18,7 +18,7 @@ from heedful.errors import ConfigError
 if TYPE_CHECKING:
     from heedful.decoding.config import SearchConfig
     from heedful.decoding.translation import Translation
-    from heedful.recipe.engines import TextEngine
+    from heedful.pipeline.engines import TextEngine
 
 CHUNK = 1000  # lines that are read, sorted by length and translated together
 
@@ -53,7 +53,7 @@ def translate(
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.recipe.engines import Choice, open_engine
+    from heedful.pipeline.engines import Choice, open_engine
 
     changes = {
         "beam": beam,

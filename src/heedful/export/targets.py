@@ -32,7 +32,6 @@ from heedful.export.place import prepared_place, put_in_place
 from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
-from heedful.models.kinds import model_config_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
@@ -122,7 +121,7 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
     if number_type not in module.TOLERANCES:
         hint = f"{target} has {', '.join(module.TOLERANCES)}."
         raise ConfigError(f'The target {target} has no number type "{number_type}".', hint=hint)
-    config = model_config_of(bundle.recipe, "the model")
+    config = bundle.config
     if not isinstance(config, TransformerConfig):
         hint = "Exports are of transformers; heedful itself uses every kind."
         raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)

@@ -13,9 +13,9 @@ from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
 from heedful.models.config import AnswererConfig
 from heedful.models.ctc_config import CTCConfig
-from heedful.models.kinds import AnyModelConfig
 from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
+from heedful.recipe.tables import AnyModelConfig
 from heedful.records.run import Run
 from heedful.text.config import TokenizerConfig
 from heedful.training.config import TrainingConfig
