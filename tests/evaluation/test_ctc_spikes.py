@@ -12,14 +12,14 @@ from torch import Tensor
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
 from heedful.evaluation.ctc_spikes import blank_spikes
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 from heedful.trace import Map
 
 
 @final
-class Said(Answerer):
+class Said(EncoderOnly):
     """Says a path that is given, whatever it reads."""
 
     def __init__(self, path: Sequence[int], alignment: str) -> None:
@@ -27,9 +27,9 @@ class Said(Answerer):
         self.path, self.alignment = path, alignment  # pyright: ignore[reportAttributeAccessIssue]
         self.weight = torch.nn.Parameter(torch.zeros(1))
 
-    def answer(self, src: Tensor, src_mask: Tensor, maps: list[Map] | None = None) -> Answer:
+    def predict(self, src: Tensor, src_mask: Tensor, maps: list[Map] | None = None) -> Prediction:
         logits = torch.nn.functional.one_hot(torch.tensor([self.path] * len(src)), 7).float()
-        return Answer(logits, torch.ones(logits.shape[:2], dtype=torch.bool))
+        return Prediction(logits, torch.ones(logits.shape[:2], dtype=torch.bool))
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.full_like(n_source, len(self.path))

@@ -71,7 +71,7 @@ class TestRefused:
         ("options", "said"),
         [
             (("--to", "nowhere"), 'There is no target "nowhere".'),
-            (("--to", "again", "--type", "int3"), 'The target again has no number type "int3".'),
+            (("--to", "again", "--type", "int3"), 'The target again has no precision "int3".'),
             (("--to", "again"), "is no run directory, so it has no dev split."),
         ],
     )

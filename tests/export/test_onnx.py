@@ -32,9 +32,9 @@ SEARCHES: dict[str, dict[str, object]] = {
 EVERY_SEARCH = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
 
 
-def export(bundle: Path, folder: Path, number_type: str = "float32") -> Path:
+def export(bundle: Path, folder: Path, precision: str = "float32") -> Path:
     folder.mkdir()
-    write_export(load_bundle(bundle), folder, "onnx", number_type)
+    write_export(load_bundle(bundle), folder, "onnx", precision)
     return folder
 
 
@@ -168,7 +168,7 @@ class TestVerb:
         assert parity.failures
 
     def test_bfloat16_is_refused_by_name(self, bundle: Path) -> None:
-        with pytest.raises(HeedfulError, match=r'onnx has no number type "bfloat16"\.\nhint: onnx has float32, int8\.'):
+        with pytest.raises(HeedfulError, match=r'onnx has no precision "bfloat16"\.\nhint: onnx has float32, int8\.'):
             check_expressible(load_bundle(bundle), "onnx", "bfloat16")
 
 

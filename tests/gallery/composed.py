@@ -9,7 +9,7 @@ from heedful.gallery.coupled.config import CoupledConfig
 from heedful.gallery.esim.config import InferenceConfig
 from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.models.config import ModelConfig
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 from heedful.recipe.tables import build_model
 from heedful.text.vocabulary import EOS
 
@@ -38,11 +38,11 @@ SOURCES: dict[str, list[list[int]]] = {
 EVERY_COMPOSED = pytest.mark.parametrize("name", COMPOSED)
 
 
-def composed(name: str, seed: int = 0) -> Answerer:
+def composed(name: str, seed: int = 0) -> EncoderOnly:
     """A model in double precision and eval mode; biases are moved from their start, where some do nothing."""
     torch.manual_seed(seed)
     model = build_model(COMPOSED[name], VOCABULARY, LABELS)
-    assert isinstance(model, Answerer)
+    assert isinstance(model, EncoderOnly)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:

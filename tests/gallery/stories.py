@@ -5,7 +5,7 @@ import torch
 from heedful.data.batch import Batch, collate
 from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.models.config import ModelConfig
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 from heedful.recipe.tables import build_model
 from heedful.text.vocabulary import EOS
 
@@ -39,20 +39,20 @@ def stories(sources: list[list[int]], extra: int = 0, filler: int = 0) -> Batch:
     return batch._replace(src=src.masked_fill(~mask, filler), src_mask=mask)
 
 
-def story_model(config: ModelConfig, seed: int = 0) -> Answerer:
+def story_model(config: ModelConfig, seed: int = 0) -> EncoderOnly:
     """A model in double precision and eval mode, with larger weights than at its start."""
     torch.manual_seed(seed)
     model = build_model(config, VOCABULARY, VOCABULARY)
-    assert isinstance(model, Answerer)
+    assert isinstance(model, EncoderOnly)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2)
     return model.double().eval()
 
 
-def logits(model: Answerer, batch: Batch) -> torch.Tensor:
+def logits(model: EncoderOnly, batch: Batch) -> torch.Tensor:
     """What it answers, [B V]."""
-    answer = model.answer(batch.src, batch.src_mask)
+    answer = model.predict(batch.src, batch.src_mask)
     assert answer.mask.shape == (len(batch.src), 1)
     assert answer.mask.all()
     return answer.logits[:, 0]

@@ -8,13 +8,13 @@ from tests.models.test_padding import padded
 from torch import Tensor
 
 from heedful.attention import Map
-from heedful.models.interface import Answer
+from heedful.models.interface import Prediction
 from heedful.text.vocabulary import PAD
 
 
-def answers(name: str, sources: list[list[int]], extra: int = 0, filler: int = PAD) -> Answer:
+def answers(name: str, sources: list[list[int]], extra: int = 0, filler: int = PAD) -> Prediction:
     some = padded(batch(sources), extra, filler)
-    return composed(name).answer(some.src, some.src_mask)
+    return composed(name).predict(some.src, some.src_mask)
 
 
 @EVERY_COMPOSED
@@ -76,7 +76,7 @@ class TestAnswers:
                     parameter.mul_(1e4)
         for row in range(len(some.src)):
             maps: list[Map] = []
-            model.answer(some.src[row : row + 1], some.src_mask[row : row + 1], maps)
+            model.predict(some.src[row : row + 1], some.src_mask[row : row + 1], maps)
             for found in maps:
                 assert torch.isfinite(found.weights).all()
                 assert not found.weights[~found.mask.expand_as(found.weights)].any()
@@ -84,7 +84,7 @@ class TestAnswers:
 
 def recorded(name: str, source: list[int]) -> list[Map]:
     some, maps = batch([source]), list[Map]()
-    composed(name).answer(some.src, some.src_mask, maps)
+    composed(name).predict(some.src, some.src_mask, maps)
     return maps
 
 
@@ -113,17 +113,17 @@ class TestMaps:
         model, some = composed(name), batch(sources_of(name)[::-1] + [sources_of(name)[0]] * 2)
         for row in range(len(some.src)):
             shifted, together = [some.src.roll(-row, 0), some.src_mask.roll(-row, 0)], list[Map]()
-            model.answer(shifted[0], shifted[1], together)
+            model.predict(shifted[0], shifted[1], together)
             n = int(shifted[1][0].sum())
             alone = list[Map]()
-            model.answer(shifted[0][:1, :n], shifted[1][:1, :n], alone)
+            model.predict(shifted[0][:1, :n], shifted[1][:1, :n], alone)
             for one, other in zip(alone, together, strict=True):
                 rows, columns = one.weights.shape[1:]
                 torch.testing.assert_close(other.weights[:, :rows, :columns], one.weights)
 
     def test_recording_changes_nothing_and_is_for_eval_mode(self, name: str) -> None:
         model, some = composed(name), batch(sources_of(name))
-        with_maps: Tensor = model.answer(some.src, some.src_mask, []).logits
-        assert torch.equal(with_maps, model.answer(some.src, some.src_mask).logits)
+        with_maps: Tensor = model.predict(some.src, some.src_mask, []).logits
+        assert torch.equal(with_maps, model.predict(some.src, some.src_mask).logits)
         with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"):
-            model.train().answer(some.src, some.src_mask, [])
+            model.train().predict(some.src, some.src_mask, [])

@@ -43,7 +43,7 @@ def expected_layers(model: Coupled, ids: list[int]) -> tuple[list[Tensor], list[
 def test_equals_the_equations(name: str) -> None:
     """Tags from the sum of both heads' features over the layers; weights of each layer; the penalty's mean."""
     model, some, maps = coupled(name), batch([WORDS]), list[Map]()
-    answer = model.answer(some.src, some.src_mask, maps)
+    answer = model.predict(some.src, some.src_mask, maps)
     features, weights = expected_layers(model, WORDS)
     total = torch.stack(features).sum(0)  # [2 S 2K]
     torch.testing.assert_close(answer.logits[0], model.output(torch.cat([total[0], total[1]], dim=-1)))
@@ -81,7 +81,7 @@ def test_two_label_heads_are_two_softmaxes() -> None:
     x = torch.stack([nothing, score["B-x"], score["I-x"]]).log_softmax(dim=0)
     y = torch.stack([nothing, score["B-y"]]).log_softmax(dim=0)
     both = torch.stack([x[0] + y[0], x[1] + y[0], x[2] + y[0], x[0] + y[1]])
-    logits = model.answer(some.src, some.src_mask).logits[0][:, list(rows.values())]
+    logits = model.predict(some.src, some.src_mask).logits[0][:, list(rows.values())]
     torch.testing.assert_close(logits.T.log_softmax(dim=0), both.log_softmax(dim=0))
 
 
@@ -143,8 +143,8 @@ def test_exchanging_the_roles_exchanges_the_heads() -> None:
             other.score.read[head].load_state_dict(model.score.read[1 - head].state_dict())
         other.output.weight.copy_(model.output.weight.roll(half, 1))
     maps, swapped = list[Map](), list[Map]()
-    expected = model.answer(some.src, some.src_mask, maps)
-    found = other.answer(some.src, some.src_mask, swapped)
+    expected = model.predict(some.src, some.src_mask, maps)
+    found = other.predict(some.src, some.src_mask, swapped)
     torch.testing.assert_close(found.logits, expected.logits)
     for one, two in zip(maps, swapped, strict=True):
         torch.testing.assert_close(two.weights, one.weights.flip(0))
@@ -153,7 +153,7 @@ def test_exchanging_the_roles_exchanges_the_heads() -> None:
 
 def test_a_sentence_without_words_reads_nothing() -> None:
     model, some = coupled(), batch([[]])
-    answer = model.answer(some.src, some.src_mask)
+    answer = model.predict(some.src, some.src_mask)
     assert answer.logits.shape[:2] == (1, 0)
     torch.testing.assert_close(answer.penalty, torch.tensor([0.5 * 2]).double())  # |0 - I|^2 = 2
 

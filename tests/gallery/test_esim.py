@@ -59,7 +59,7 @@ def test_without_alignment_a_side_does_not_know_the_other() -> None:
 
 def test_each_side_reads_the_other_one_only() -> None:
     some, maps = batch([[*PREMISE, EOS, *HYPOTHESIS]]), list[Map]()
-    esim().answer(some.src, some.src_mask, maps)
+    esim().predict(some.src, some.src_mask, maps)
     (found,) = maps
     sides = torch.tensor([0, 0, 0, 0, -1, 1, 1, -1])
     across = (sides[:, None] >= 0) & (sides[None] >= 0) & (sides[:, None] != sides[None])
@@ -78,7 +78,7 @@ def test_a_side_without_words_is_zero() -> None:
 def test_other_than_two_parts(name: str, source: list[int], count: int) -> None:
     some = batch([[5, EOS, 6], source])
     with pytest.raises(HeedfulError, match=f"compares two parts, but source 2 of 2 in this batch has {count}") as found:
-        esim(name).answer(some.src, some.src_mask)
+        esim(name).predict(some.src, some.src_mask)
     assert (
         found.value.hint == 'Write `premise ||| hypothesis` on each line, and set tokenizer.source.separator = "|||".'
     )

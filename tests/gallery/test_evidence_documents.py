@@ -12,7 +12,7 @@ from heedful.gallery.esim.config import InferenceConfig
 from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits, overlap_of_heads
 from heedful.models.config import ModelConfig
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 from heedful.recipe.tables import build_model
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
@@ -32,9 +32,9 @@ def translator(config: ModelConfig) -> Translator:
 
 def maps_of(asked: Translator, source: str) -> list[Map]:
     """Straight from the model."""
-    assert isinstance(asked.model, Answerer)
+    assert isinstance(asked.model, EncoderOnly)
     batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().answer(batch.src, batch.src_mask, maps)
+    asked.model.eval().predict(batch.src, batch.src_mask, maps)
     return maps
 
 

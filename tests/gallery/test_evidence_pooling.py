@@ -10,7 +10,7 @@ from heedful.data.batch import collate
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
 from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 from heedful.recipe.tables import build_model
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
@@ -30,9 +30,9 @@ def translator(settings: Mapping[str, object]) -> Translator:
 
 def rows_of(asked: Translator, source: str) -> torch.Tensor:
     """Straight from the model: [R S]."""
-    assert isinstance(asked.model, Answerer)
+    assert isinstance(asked.model, EncoderOnly)
     batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().answer(batch.src, batch.src_mask, maps)
+    asked.model.eval().predict(batch.src, batch.src_mask, maps)
     return maps[-1].weights[:, 0]
 
 

@@ -10,7 +10,7 @@ from heedful.decoding.translator import Translator
 from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.reading.evidence import keys_read, supporting_fact_hits
 from heedful.models.config import ModelConfig, TransformerConfig
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 from heedful.recipe.tables import build_model
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
@@ -28,9 +28,9 @@ def translator(config: ModelConfig) -> Translator:
 
 def maps_of(asked: Translator, source: str) -> list[Map]:
     """Straight from the model."""
-    assert isinstance(asked.model, Answerer)
+    assert isinstance(asked.model, EncoderOnly)
     batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().answer(batch.src, batch.src_mask, maps)
+    asked.model.eval().predict(batch.src, batch.src_mask, maps)
     return maps
 
 

@@ -15,12 +15,12 @@ DOCUMENT = [5, 6, 4, EOS, 7, EOS, 9, 10]
 
 def logits(source: list[int], name: str = "hierarchical") -> Tensor:
     some = batch([source])
-    return composed(name).answer(some.src, some.src_mask).logits
+    return composed(name).predict(some.src, some.src_mask).logits
 
 
 def recorded(source: list[int], name: str = "hierarchical") -> list[Map]:
     some, maps = batch([source]), list[Map]()
-    composed(name).answer(some.src, some.src_mask, maps)
+    composed(name).predict(some.src, some.src_mask, maps)
     return maps
 
 

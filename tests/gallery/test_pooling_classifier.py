@@ -16,7 +16,7 @@ from heedful.gallery.pooling.directional import DirectionalEncoder
 from heedful.gallery.pooling.one_query import Asking, HardReading
 from heedful.gallery.pooling.poolings import Keywords
 from heedful.models.classifier import Classifier, readable
-from heedful.models.interface import Answer
+from heedful.models.interface import Prediction
 from heedful.models.poolings import EncodedSentences
 from heedful.models.weights import count_parameters, load_weights, weights_of
 from heedful.recipe.tables import build_model
@@ -30,10 +30,10 @@ HARD = VARIANTS["rnn, hard"]
 TRAINING = TrainingConfig.model_validate({"max_updates": 10, "warmup_steps": 1, "label_smoothing": 0.0})
 
 
-def answered(model: Classifier, sources: list[list[int]], extra: int = 0, filler: int = PAD) -> Answer:
+def answered(model: Classifier, sources: list[list[int]], extra: int = 0, filler: int = PAD) -> Prediction:
     batch = batch_of([(source, []) for source in sources])
     src = torch.nn.functional.pad(batch.src, (0, extra), value=filler)
-    return model.answer(src, torch.nn.functional.pad(batch.src_mask, (0, extra)))
+    return model.predict(src, torch.nn.functional.pad(batch.src_mask, (0, extra)))
 
 
 @EVERY_VARIANT
@@ -77,7 +77,7 @@ def test_every_parameter_has_a_gradient(variant: Mapping[str, object]) -> None:
 def test_maps_are_weights_over_words(variant: Mapping[str, object]) -> None:
     model, maps = classifier(variant), list[Map]()
     batch = batch_of(PAIRS)
-    model.answer(batch.src, batch.src_mask, maps)
+    model.predict(batch.src, batch.src_mask, maps)
     read = [one for one in maps if one.name == "reader.0.read"]
     assert len(read) == (variant["pooling"] not in ("max", "last"))
     for one in read:
@@ -89,7 +89,7 @@ def test_maps_are_weights_over_words(variant: Mapping[str, object]) -> None:
         else:
             torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:2]))
     with pytest.raises(ValueError, match="eval mode only"):
-        model.train().answer(batch.src, batch.src_mask, [])
+        model.train().predict(batch.src, batch.src_mask, [])
 
 
 def test_words_are_what_is_read() -> None:
@@ -123,7 +123,7 @@ class TestPoolings:
         """N >= L: the words joined in the order of their weights, then zeros. [spec D4]"""
         model = classifier({"encoder": "none", "pooling": "keywords", "n_words": 5})
         ids, maps = torch.tensor([[9, 4, 5, EOS]]), list[Map]()
-        answer = model.answer(ids, ids > 0, maps)
+        answer = model.predict(ids, ids > 0, maps)
         weights = maps[0].weights[0, 0].double()
         order = weights[:3].argsort(descending=True)
         joined = model.embed(ids[0])[order].flatten()
@@ -135,7 +135,7 @@ class TestPoolings:
 
         def places(words: list[int]) -> list[int]:
             maps, batch = list[Map](), batch_of([(words, [])])
-            model.answer(batch.src, batch.src_mask, maps)
+            model.predict(batch.src, batch.src_mask, maps)
             return maps[0].weights[0, 0].nonzero().flatten().tolist()
 
         sentences = [[4 + (i * k) % 7 for i in range(9)] for k in range(1, 7)]
@@ -147,7 +147,7 @@ class TestPoolings:
     def test_the_penalty_is_that_of_the_weights(self) -> None:
         model, maps = classifier(VARIANTS["rnn, structured"]), list[Map]()
         batch = batch_of(PAIRS)
-        penalty = model.answer(batch.src, batch.src_mask, maps).penalty
+        penalty = model.predict(batch.src, batch.src_mask, maps).penalty
         a = maps[0].weights[:, 0].double()
         assert penalty is not None
         expected = 0.5 * (a @ a.T - torch.eye(3)).square().sum()
@@ -260,7 +260,7 @@ class TestSampling:
         batch = batch_of(PAIRS)
         for model, some in zip((likeliest, expected, soft), maps, strict=True):
             model.load_state_dict(likeliest.state_dict(), strict=False)
-            model.answer(batch.src, batch.src_mask, some)
+            model.predict(batch.src, batch.src_mask, some)
         weights = [some[-1].weights for some in maps]
         assert sorted(weights[0].unique().tolist()) == [0.0, 1.0]
         assert torch.equal(weights[1], weights[2])
@@ -332,8 +332,8 @@ def test_what_it_says_of_itself() -> None:
     plain = PoolingConfig(encoder="none", pooling="mean")
     assert plain.summary == "pooling-classifier, encoder none, pooling mean"
     disan = PoolingConfig(encoder="disan", pooling="source2token")
-    assert disan.kept_numbers(20, 1) > plain.kept_numbers(20, 1)
-    assert disan.kept_numbers(200, 1) > 50 * disan.kept_numbers(20, 1)
+    assert disan.activation_count(20, 1) > plain.activation_count(20, 1)
+    assert disan.activation_count(200, 1) > 50 * disan.activation_count(20, 1)
 
 
 def test_a_keyword_of_vanishing_weight_is_read_all_the_same() -> None:

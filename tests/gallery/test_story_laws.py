@@ -8,7 +8,7 @@ from heedful.attention import Map
 from heedful.gallery.reading.config import ReaderConfig
 from heedful.models.config import ModelConfig
 from heedful.models.inference import for_inference
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 from heedful.text.vocabulary import EOS, PAD
 from heedful.training.answers import answer_loss
 
@@ -47,7 +47,7 @@ class TestPadding:
 def test_maps_are_of_the_first_story(config: ModelConfig) -> None:
     model, batch = story_model(config), stories(STORIES)
     maps: list[Map] = []
-    with_maps = model.answer(batch.src, batch.src_mask, maps).logits[:, 0]
+    with_maps = model.predict(batch.src, batch.src_mask, maps).logits[:, 0]
     torch.testing.assert_close(with_maps, logits(model, batch))
     readings = 1 if isinstance(config, ReaderConfig) else config.n_hops
     assert [found.name for found in maps] == [f"reader.{number}.read" for number in range(readings)]
@@ -67,7 +67,7 @@ def test_nothing_is_told(config: ModelConfig, story: list[int]) -> None:
     """An answer all the same, and maps of nothing."""
     model, batch = story_model(config), stories([story])
     maps: list[Map] = []
-    assert model.answer(batch.src, batch.src_mask, maps).logits.isfinite().all()
+    assert model.predict(batch.src, batch.src_mask, maps).logits.isfinite().all()
     for found in maps:
         assert not found.weights.any()
 
@@ -76,7 +76,7 @@ def test_nothing_is_told(config: ModelConfig, story: list[int]) -> None:
 def test_prepared_for_search_it_is_the_same_function(config: ModelConfig) -> None:
     model = story_model(config)
     ready = for_inference(model, "float32")
-    assert isinstance(ready, Answerer)
+    assert isinstance(ready, EncoderOnly)
     torch.testing.assert_close(logits(ready, stories(STORIES)), logits(model, stories(STORIES)))
 
 
@@ -84,4 +84,4 @@ def test_prepared_for_search_it_is_the_same_function(config: ModelConfig) -> Non
 def test_maps_are_taken_in_eval_mode_only(config: ModelConfig) -> None:
     model, batch = story_model(config).train(), stories(STORIES)
     with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"):
-        model.answer(batch.src, batch.src_mask, [])
+        model.predict(batch.src, batch.src_mask, [])

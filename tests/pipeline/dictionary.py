@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from heedful.pipeline import demo as demonstration
-from heedful.pipeline.speed import Calibrated
+from heedful.pipeline.speed import PrecisionBenchmark
 
 PHONES = {"a": "AE1", "b": "B", "d": "D", "i": "IH1", "k": "K", "l": "L", "o": "OW0", "s": "S", "t": "T"}
 
@@ -26,5 +26,5 @@ def shrink_demo(folder: Path, monkeypatch: pytest.MonkeyPatch, max_updates: int 
     recipe["training"] = {**recipe["training"], "max_tokens": 256, "threads": 1}
     recipe["evaluation"] = {**recipe["evaluation"], "dev_sentences": 8, "bootstrap_samples": 20}
     monkeypatch.setattr(demonstration, "RECIPE", recipe)
-    measured = Calibrated("float32", 0.001, max_updates)
-    monkeypatch.setattr(demonstration, "calibrate", lambda *_arguments: measured)
+    measured = PrecisionBenchmark("float32", 0.001, max_updates)
+    monkeypatch.setattr(demonstration, "benchmark_precisions", lambda *_arguments: measured)

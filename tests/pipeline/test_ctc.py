@@ -12,7 +12,7 @@ from heedful.errors import ConfigError
 from heedful.pipeline.load import load
 from heedful.pipeline.preflight import preflight
 from heedful.pipeline.prepare import prepare
-from heedful.pipeline.speed import calibrate, settled
+from heedful.pipeline.speed import benchmark_precisions, with_resolved_precision
 from heedful.pipeline.train import new_model, plan_of, silent, train
 from heedful.recipe.recipe import Recipe, load_recipe
 from heedful.records.results import read_results_file
@@ -147,8 +147,8 @@ class TestSpeech:
     def test_the_quicker_number_type_is_measured_on_whole_frames(self, sounds: list[str]) -> None:
         settings = [*sounds, *SPEECH, *TRAINING, *MEASURING, "training.precision=auto"]
         recipe = load_recipe(None, settings).config
-        assert settled(recipe, None).training.precision in ("float32", "bfloat16")
-        assert calibrate(recipe, 260, 6, (400, 3), 1).seconds_an_update > 0
+        assert with_resolved_precision(recipe, None).training.precision in ("float32", "bfloat16")
+        assert benchmark_precisions(recipe, 260, 6, (400, 3), 1).seconds_an_update > 0
 
     @pytest.mark.parametrize(
         ("change", "message"),

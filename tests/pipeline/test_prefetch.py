@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from heedful.pipeline.prefetch import Ahead
+from heedful.pipeline.prefetch import Prefetch
 
 
 def test_the_next_item_is_begun_before_it_is_asked_for():
@@ -14,7 +14,7 @@ def test_the_next_item_is_begun_before_it_is_asked_for():
         begun[number].set()
         return 10 * number
 
-    with Ahead(make) as ahead:
+    with Prefetch(make) as ahead:
         assert ahead(0) == 0
         assert begun[1].wait(timeout=10)
         assert not begun[2].is_set()
@@ -23,7 +23,7 @@ def test_the_next_item_is_begun_before_it_is_asked_for():
 
 @pytest.mark.parametrize("asked", [[0, 1, 2, 3], [5, 6, 7], [3, 3, 3], [4, 0, 1, 9, 2]])
 def test_any_order_gives_the_right_items(asked: list[int]):
-    with Ahead(lambda number: number * number) as ahead:
+    with Prefetch(lambda number: number * number) as ahead:
         assert [ahead(number) for number in asked] == [number * number for number in asked]
 
 
@@ -33,7 +33,7 @@ def test_an_error_comes_where_its_item_is_asked_for():
             raise ValueError("item 1 cannot be made")
         return number
 
-    with Ahead(make) as ahead:
+    with Prefetch(make) as ahead:
         assert ahead(0) == 0
         with pytest.raises(ValueError, match="item 1 cannot be made"):
             ahead(1)
@@ -42,6 +42,6 @@ def test_an_error_comes_where_its_item_is_asked_for():
 
 def test_no_thread_is_left_behind():
     before = threading.active_count()
-    with Ahead(lambda number: number) as ahead:
+    with Prefetch(lambda number: number) as ahead:
         ahead(0)
     assert threading.active_count() == before

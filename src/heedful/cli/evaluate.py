@@ -35,7 +35,7 @@ def evaluate(
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
     engine: options.Engine = None,
-    number_type: options.NumberType = None,
+    precision: options.PrecisionOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score a model, each number with its 95 % interval, its count and its signature.
@@ -50,12 +50,12 @@ def evaluate(
     recipe = _recipe(model, overrides or [])
     own = _own_files(source, references or [])
     items = own or read_test_set(recipe.data, split)
-    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    choice = Choice(engine, precision, ensemble or (), ensemble_mean)
     run = None if own or ensemble or not is_native(model, choice) else run_around(model)
     with open_engine(model, choice, items.sources, tokens=False) as opened, run or nullcontext():
         for remark in opened.remarks:
             typer.echo(remark, err=True)
-        if number_type is not None or not is_native(model, choice):  # an engine keeps its own
+        if precision is not None or not is_native(model, choice):  # an engine keeps its own
             recipe = _in_precision(recipe, opened.engine.search.precision)
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
         found = score_test_set(opened.engine.with_search(recipe.search.model_dump()), items, recipe)

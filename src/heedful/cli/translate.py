@@ -47,7 +47,7 @@ def translate(
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
     engine: options.Engine = None,
-    number_type: options.NumberType = None,
+    precision: options.PrecisionOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")
     ] = False,
@@ -72,7 +72,7 @@ def translate(
     asked = {key: value for key, value in changes.items() if value is not None and value is not False}
     chunks = _chunks(one.with_all(prefix, require, forbid) for one in read_inputs(file, input_format))
     first = next(chunks, [])  # a missing file is found before the model is loaded
-    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    choice = Choice(engine, precision, ensemble or (), ensemble_mean)
     with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)

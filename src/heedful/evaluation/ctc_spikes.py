@@ -12,7 +12,7 @@ from heedful.data.batch import collate
 from heedful.decoding.ctc import path_log_p
 from heedful.decoding.translator import Translator
 from heedful.models.device import device_of
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 from heedful.text.vocabulary import PAD
 
 
@@ -23,13 +23,13 @@ def blank_spikes(translator: Translator, sources: Sequence[str]) -> dict[str, fl
     Raises ValueError where there are no sources, or where the model says nothing at places of its own.
     """
     model = translator.model
-    if not sources or not isinstance(model, Answerer) or model.alignment == "places":
+    if not sources or not isinstance(model, EncoderOnly) or model.alignment == "places":
         raise ValueError("`sources` must hold some, for a model that aligns symbols and places itself.")
     model.eval()
     blanks = places = spikes = 0
     for source in sources:
         batch = collate([(translator.tokenizers.source.encode(source), [])], [0]).to(device_of(model))
-        (log_p,) = path_log_p(model.answer(batch.src, batch.src_mask))
+        (log_p,) = path_log_p(model.predict(batch.src, batch.src_mask))
         path = log_p.argmax(dim=1).tolist()
         places += len(path)
         blanks += path.count(PAD)

@@ -17,7 +17,7 @@ from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
 from heedful.models.classifier_config import ClassifierConfig
 from heedful.models.encoders import Encoder, RecurrentEncoder, pre_norm_encoder
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.poolings import EncodedSentences, Last, Max, Mean, SentencePooling
 from heedful.models.recording import check_evaluating, record
 from heedful.text.vocabulary import EOS
@@ -25,7 +25,7 @@ from heedful.trace import Map
 
 
 @final
-class Classifier(Answerer):
+class Classifier(EncoderOnly):
     """p(y | x) = softmax(V relu(W pool(encode(x)) + b)).
 
     Every pooling reads words: the real tokens without EOS, which also ends parts of a source. Of a source without
@@ -49,7 +49,9 @@ class Classifier(Answerer):
         self.hidden = nn.Linear(pooling.width, d_model)
         self.output = nn.Linear(d_model, target_size)
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         check_evaluating(self, maps)
         embedded = self.dropout(self.embed(src))
         words = readable(src, src_mask)
@@ -57,12 +59,12 @@ class Classifier(Answerer):
         record(maps, "reader.0.read", read.weights, Mask.key_padding(words))
         hidden = self.dropout(torch.relu(self.hidden(self.dropout(read.vector))))
         one_place = torch.ones_like(words[:, :1])
-        return Answer(self.output(hidden)[:, None], one_place, read.penalty, read.drawn)
+        return Prediction(self.output(hidden)[:, None], one_place, read.penalty, read.drawn)
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
-    def added_loss(self, answer: Answer, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
+    def added_loss(self, answer: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """Return what the pooling adds."""
         return self.pooling.added_loss(answer, nll)
 

@@ -4,13 +4,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
 
 LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
 _OF_ENCODERS = {"d_hidden": ("rnn",), "cell": ("rnn",), "n_layers": LAYERED, "n_heads": ("transformer",)}
 
 
-class ClassifierConfig(AnswererConfig):
+class ClassifierConfig(EncoderOnlyConfig):
     """One label for a whole source: an encoder of its words, a pooling, and a hidden layer. [Kim 2014]
 
     Attention as a pooling, and DiSAN's encoder, are those of `kind` = "pooling-classifier".
@@ -50,7 +50,7 @@ class ClassifierConfig(AnswererConfig):
         """The kind, its encoder and its pooling."""
         return f"{self.kind}, encoder {self.encoder}, pooling {self.pooling}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 10 vectors a token, 30 more a layer, and the tables of scores."""
         vectors = (10 + 30 * self.n_layers * (self.encoder in LAYERED)) * max(self.d_model, self.d_hidden)
         tables = 3 * self.n_heads * self.n_layers if self.encoder == "transformer" else 0

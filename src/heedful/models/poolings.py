@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from heedful.attention import weighted_sum
 from heedful.layers.summary import masked_max
-from heedful.models.interface import Answer, Sampling
+from heedful.models.interface import Prediction, Sampling
 
 
 class EncodedSentences(NamedTuple):
@@ -42,7 +42,7 @@ class SentencePooling(nn.Module, ABC):
     def forward(self, sentences: EncodedSentences) -> Read:
         """Padding, and whatever is no word, has no part in it."""
 
-    def added_loss(self, prediction: Answer, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
+    def added_loss(self, prediction: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """Return what training adds to the cross-entropy (`nll`, nats a sentence): the penalty, if there is one."""
         return prediction.penalty
 

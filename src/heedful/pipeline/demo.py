@@ -17,7 +17,7 @@ from heedful.inspection.blocks import blocks
 from heedful.inspection.svg import trace_svg
 from heedful.pipeline.load import load
 from heedful.pipeline.prepare import Report
-from heedful.pipeline.speed import calibrate
+from heedful.pipeline.speed import benchmark_precisions
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import Recipe, resolve_recipe, stored_recipe
 from heedful.records.outputs import Output
@@ -88,9 +88,9 @@ def demo(folder: Path, max_minutes: float, command: Sequence[str], report: Repor
 
 
 def demo_recipe(max_minutes: float) -> Recipe:
-    """The recipe for this machine: the number type that is quicker here, and as many updates as fit into the time."""
+    """The recipe for this machine: the precision that is quicker here, and as many updates as fit into the time."""
     draft = resolve_recipe([Layer("the demo", dict(RECIPE))]).config
-    found = calibrate(draft, *SYMBOLS, LENGTHS, max_minutes)
+    found = benchmark_precisions(draft, *SYMBOLS, LENGTHS, max_minutes)
     fitted = {
         "max_minutes": max_minutes,
         "max_updates": found.max_updates,

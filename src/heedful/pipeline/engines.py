@@ -16,7 +16,7 @@ from heedful.decoding.translation import Scored, Translation
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
 from heedful.export.ctranslate2_engine import CTranslate2Translator
-from heedful.export.fastest import EXACT, Timing, choose_type, measure_types, time_engines
+from heedful.export.fastest import EXACT, Timing, choose_fastest, measure_precisions, time_engines
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.export.targets import (
     check_expressible,
@@ -69,10 +69,10 @@ class TextEngine(Protocol):
 
 
 class Choice(NamedTuple):
-    """What was asked for: an engine and a number type (None where left open), and other models to average with."""
+    """What was asked for: an engine and a precision (None where left open), and other models to average with."""
 
     name: str | None = None
-    number_type: str | None = None
+    precision: str | None = None
     others: Sequence[Path] = ()
     mean: str | None = None
 
@@ -84,10 +84,10 @@ class Opened(NamedTuple):
     remarks: list[str]
 
 
-class ChosenType(NamedTuple):
-    """A number type, and how it was chosen or what is odd about it."""
+class ChosenPrecision(NamedTuple):
+    """A precision, and how it was chosen or what is odd about it."""
 
-    number_type: str
+    precision: str
     remarks: list[str]
 
 
@@ -106,14 +106,14 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
     """The engine for a run directory, a bundle or an export.
 
     An export is read by its own program. A bundle is read by the native engine, or first exported to a temporary
-    folder. `sample` holds lines on which number types are timed if the type is "auto". Without `tokens` an engine
+    folder. `sample` holds lines on which precisions are timed if the type is "auto". Without `tokens` an engine
     may leave out the log-probabilities of tokens, where they cost time. Raises ConfigError for what does not go
     together.
     """
     if choice.name not in (None, *ENGINES):
         raise ConfigError(f'There is no engine "{choice.name}".', hint=f"Use one of: {', '.join(ENGINES)}.")
-    if choice.number_type == AUTO and not any(line.strip() for line in sample):  # nothing to measure on
-        choice = choice._replace(number_type=None)
+    if choice.precision == AUTO and not any(line.strip() for line in sample):  # nothing to measure on
+        choice = choice._replace(precision=None)
     native = is_native(model, choice)
     if not native and (choice.others or choice.mean):
         way_out = "Leave --engine out."
@@ -123,49 +123,49 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
     if is_export(model):
         yield _lightened(_open_export(model, choice), tokens)
     elif native:
-        yield _native(load_ensemble(model, choice.others, choice.mean), choice.number_type, sample)
+        yield _native(load_ensemble(model, choice.others, choice.mean), choice.precision, sample)
     else:
         assert choice.name is not None  # or it would be native
         bundle = load_bundle(bundle_folder(model), KINDS)
         shortlist = load_shortlist(bundle_folder(model), bundle.tokenizers)
-        chosen = choose_number_type(bundle, choice.name, choice.number_type or EXACT, sample, shortlist)
+        chosen = choose_precision(bundle, choice.name, choice.precision or EXACT, sample, shortlist)
         with TemporaryDirectory(prefix="heedful-") as place:
-            write_export(bundle, Path(place), choice.name, chosen.number_type, shortlist)
+            write_export(bundle, Path(place), choice.name, chosen.precision, shortlist)
             engine = _open_export(Path(place), Choice()).engine
             yield _lightened(Opened(engine, chosen.remarks), tokens)
 
 
-def _native(loaded: Translator, number_type: str | None, sample: Sequence[str]) -> Opened:
-    if number_type is None:
+def _native(loaded: Translator, precision: str | None, sample: Sequence[str]) -> Opened:
+    if precision is None:
         return Opened(loaded, [])
-    if number_type != AUTO:
-        return Opened(loaded.with_search({"precision": number_type}), [])
+    if precision != AUTO:
+        return Opened(loaded.with_search({"precision": precision}), [])
     usable = [name for name in NATIVE_TOLERANCES if computes_in(name, device_of(loaded.model))]
     engines = {name: loaded.with_search({"precision": name}) for name in usable}
     chosen = _quickest("native", time_engines(engines, sample), NATIVE_TOLERANCES)
-    return Opened(engines[chosen.number_type], chosen.remarks)
+    return Opened(engines[chosen.precision], chosen.remarks)
 
 
-def check_choice(bundle: Bundle, target: str, number_type: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such number type; "auto" is one."""
-    check_expressible(bundle, target, EXACT if number_type == AUTO else number_type)
+def check_choice(bundle: Bundle, target: str, precision: str) -> None:
+    """Raises ConfigError where a target cannot express a model, or has no such precision; "auto" is one."""
+    check_expressible(bundle, target, EXACT if precision == AUTO else precision)
 
 
-def choose_number_type(
-    bundle: Bundle, target: str, number_type: str, sample: Sequence[str], shortlist: Shortlist | None = None
-) -> ChosenType:
-    """The number type that was asked for, or for "auto" the quickest one on this machine."""
-    check_choice(bundle, target, number_type)
+def choose_precision(
+    bundle: Bundle, target: str, precision: str, sample: Sequence[str], shortlist: Shortlist | None = None
+) -> ChosenPrecision:
+    """The precision that was asked for, or for "auto" the quickest one on this machine."""
+    check_choice(bundle, target, precision)
     module = target_module(target)
-    if number_type != AUTO:
-        return ChosenType(number_type, _oddities(target, number_type))
-    return _quickest(target, measure_types(bundle, target, sample, shortlist), module.TOLERANCES)
+    if precision != AUTO:
+        return ChosenPrecision(precision, _oddities(target, precision))
+    return _quickest(target, measure_precisions(bundle, target, sample, shortlist), module.TOLERANCES)
 
 
-def _quickest(engine: str, timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) -> ChosenType:
-    chosen = choose_type(timings, tolerances)
-    figures = ", ".join(f"{one.number_type} {one.seconds:.2f} s ({one.equal_texts:.0%} equal)" for one in timings)
-    return ChosenType(chosen, [f"{engine} computes in {chosen}: {figures}"])
+def _quickest(engine: str, timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) -> ChosenPrecision:
+    chosen = choose_fastest(timings, tolerances)
+    figures = ", ".join(f"{one.precision} {one.seconds:.2f} s ({one.equal_texts:.0%} equal)" for one in timings)
+    return ChosenPrecision(chosen, [f"{engine} computes in {chosen}: {figures}"])
 
 
 def _open_export(folder: Path, choice: Choice) -> Opened:
@@ -173,20 +173,20 @@ def _open_export(folder: Path, choice: Choice) -> Opened:
     if choice.name not in (None, found.target):
         hint = "Name the bundle, or leave --engine out."
         raise ConfigError(f"{folder} is for {found.target}: the engine {choice.name} cannot read it.", hint=hint)
-    if choice.number_type is not None:
+    if choice.precision is not None:
         hint = "Leave --type out, or export the model once more."
-        raise ConfigError(f"{folder} is in {found.number_type}, and cannot be in another type.", hint=hint)
+        raise ConfigError(f"{folder} is in {found.precision}, and cannot be in another type.", hint=hint)
     if found.target not in ENGINES:
         hint = "Name the bundle that it was made from."
         raise ConfigError(f"{folder} is for {found.target}, which is no engine of heedful.", hint=hint)
     engine = cast(TextEngine, open_export(folder))
-    return Opened(engine, _oddities(found.target, found.number_type))
+    return Opened(engine, _oddities(found.target, found.precision))
 
 
-def _oddities(target: str, number_type: str) -> list[str]:
-    if target_module(target).computes_in(number_type):
+def _oddities(target: str, precision: str) -> list[str]:
+    if target_module(target).computes_in(precision):
         return []
-    return [f"{target} cannot compute in {number_type} on this machine: float32 with weights rounded to {number_type}"]
+    return [f"{target} cannot compute in {precision} on this machine: float32 with weights rounded to {precision}"]
 
 
 def _lightened(opened: Opened, tokens: bool) -> Opened:

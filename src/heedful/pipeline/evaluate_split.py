@@ -15,7 +15,7 @@ from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.evaluation.evaluate import Evaluation, Translating, check_references, evaluate
 from heedful.evaluation.metrics import metrics_for
-from heedful.models.config import AnswererConfig, ModelConfig
+from heedful.models.config import EncoderOnlyConfig, ModelConfig
 from heedful.models.ctc_config import CTCConfig
 from heedful.pipeline.load import recipe_of
 from heedful.pipeline.measurable import check_answerable
@@ -108,10 +108,10 @@ def check_items(recipe: Recipe, translator: Translator, items: TestSet) -> None:
 
 
 def describe_search(search: SearchConfig, model: ModelConfig) -> str:
-    """How outputs were found, in one word for signatures; only the keys that had a part in it, and the number type
+    """How outputs were found, in one word for signatures; only the keys that had a part in it, and the precision
     where it is not float32.
     """
-    if isinstance(model, AnswererConfig):
+    if isinstance(model, EncoderOnlyConfig):
         beam = {"beam": search.beam} if isinstance(model, CTCConfig) and model.loss == "ctc" else {}
         precision = {"precision": search.precision} if search.precision != "float32" else {}
         return describe_settings({**beam, **precision}) or AT_ONCE

@@ -12,7 +12,7 @@ from heedful.decoding.answering import PARTS_HINT
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, counted
 from heedful.evaluation.evaluate import References
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
 
 Lengths = NDArray[np.integer]
 
@@ -22,7 +22,7 @@ def check_answerable(translator: Translator, split: str, sources: Sequence[str],
     fewer labels.
     """
     model, tokenizers = translator.model, translator.tokenizers
-    if not isinstance(model, Answerer) or model.alignment != "places":
+    if not isinstance(model, EncoderOnly) or model.alignment != "places":
         return
     encoded = tokenizers.source.encode_all(sources)
     check_sources(split, model, enumerate(encoded))
@@ -33,11 +33,11 @@ def check_answerable(translator: Translator, split: str, sources: Sequence[str],
     check_places(split, places[owner], labels, owner.__getitem__)
 
 
-def check_sources(split: str, model: Answerer, sources: Iterable[tuple[int, Sequence[int]]]) -> None:
+def check_sources(split: str, model: EncoderOnly, sources: Iterable[tuple[int, Sequence[int]]]) -> None:
     """Raises ConfigError for the first of these sources (ids, with numbers from 0) that the model cannot read."""
     for number, source in sources:
-        if (complaint := model.complaint(source)) is not None:
-            raise ConfigError(f"{split}:{number + 1}: {complaint}.", hint=PARTS_HINT)
+        if (validation_error := model.validation_error(source)) is not None:
+            raise ConfigError(f"{split}:{number + 1}: {validation_error}.", hint=PARTS_HINT)
 
 
 def check_places(split: str, places: Lengths, labels: Lengths, origin: Callable[[int], int]) -> None:

@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 @final
-class Ahead(Generic[Item]):
+class Prefetch(Generic[Item]):
     """The same values as `make(0), make(1), ...`, each begun, on a thread of its own, when the one before is taken.
 
     A number that was not expected is made when it is asked for. An error is raised where its item is asked for. Used as
@@ -31,7 +31,7 @@ class Ahead(Generic[Item]):
         self._begun = number + 1, self._thread.submit(self._make, number + 1)
         return item
 
-    def __enter__(self) -> "Ahead[Item]":
+    def __enter__(self) -> "Prefetch[Item]":
         return self
 
     def __exit__(

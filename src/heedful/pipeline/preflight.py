@@ -11,7 +11,7 @@ import torch
 from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
-from heedful.models.interface import Answerer, Model
+from heedful.models.interface import EncoderOnly, Model
 from heedful.models.weights import count_parameters
 from heedful.pipeline.measurable import check_places, check_sources
 from heedful.pipeline.prepare import Prepared
@@ -56,9 +56,9 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
         )
     batch = _largest_batch(prepared, plan)
     _check_positions(model.longest, prepared)
-    if isinstance(model, Answerer) and model.alignment == "places":
+    if isinstance(model, EncoderOnly) and model.alignment == "places":
         _check_places(model, prepared, reads_parts=recipe.model.reads_parts)
-    if isinstance(model, Answerer) and model.alignment == "ctc":
+    if isinstance(model, EncoderOnly) and model.alignment == "ctc":
         check_feasible("training", prepared.train, model.places(prepared.train.source_lengths))
         if recipe.training.select == "loss":
             check_feasible("dev", prepared.dev, model.places(prepared.dev.source_lengths))
@@ -70,7 +70,7 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
             f"The loss before training is {nll}.", hint='Try training.precision = "float32"; then report this.'
         )
     shapes = {name: list(tensor.shape) for name, tensor in zip(Batch._fields[:4], batch[:4], strict=True)}
-    kept = recipe.model.kept_numbers(batch.src.shape[1], batch.tgt_in.shape[1])
+    kept = recipe.model.activation_count(batch.src.shape[1], batch.tgt_in.shape[1])
     memory = parameters * FLOAT * 4 + len(batch.src) * kept * FLOAT
     share = plan.padding_share(0)
     p_gold = preview(recipe.training)
@@ -98,7 +98,7 @@ def _check_positions(readable: int | None, prepared: Prepared) -> None:
             )
 
 
-def _check_places(model: Answerer, prepared: Prepared, *, reads_parts: bool) -> None:
+def _check_places(model: EncoderOnly, prepared: Prepared, *, reads_parts: bool) -> None:
     """Every source must be one that the model can read, with as many labels as the model has places for them."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
         sources = ((store.origin(index), store.arrays(index)[0].tolist()) for index in range(len(store)))

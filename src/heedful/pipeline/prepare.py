@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 from heedful.config import Tree, to_tree
 from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
-from heedful.data.corpus import Fingerprint, Pair, Watched, fingerprint
+from heedful.data.corpus import Fingerprint, FingerprintedPairs, Pair, fingerprint
 from heedful.data.store import PairStore, Possible, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError, counted
-from heedful.models.config import AnswererConfig, TransformerConfig
+from heedful.models.config import EncoderOnlyConfig, TransformerConfig
 from heedful.models.ctc_config import CTCConfig
 from heedful.pipeline.absent import Unknown, absent_answers, stored_targets, unknown_labels
 from heedful.recipe.recipe import Recipe
@@ -65,7 +65,7 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
     if recipe.model.one_vocabulary:
         for split, store in (("train", prepared.train), ("dev", prepared.dev)):
             _report_absent(split, store, report)
-    elif isinstance(recipe.model, AnswererConfig):
+    elif isinstance(recipe.model, EncoderOnlyConfig):
         if recipe.model.labels is not None:
             _check_labels(recipe, prepared.train)
         report_unknown("dev", unknown_labels(stored_targets(prepared.dev)), len(prepared.dev), report)
@@ -146,7 +146,7 @@ def _prepare(recipe: Recipe, folder: Path, report: Report) -> Tree:
     tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     tokenizers.save(folder)
     report("encoding", {})
-    train, dev = (Watched(load_split(recipe.data, split)) for split in ("train", "dev"))
+    train, dev = (FingerprintedPairs(load_split(recipe.data, split)) for split in ("train", "dev"))
     longest = recipe.data.max_length
     store = build_store(folder / "train", train, tokenizers, longest, _possible(recipe))
     if any(store.dropped.values()):

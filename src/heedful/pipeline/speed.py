@@ -24,7 +24,7 @@ USUAL_FRAMES = 200  # of speech
 SHARE = 0.8  # of the measured speed: real batches differ, and machines have other work
 
 
-class Calibrated(NamedTuple):
+class PrecisionBenchmark(NamedTuple):
     """What was measured, and what fits."""
 
     precision: Precision
@@ -32,10 +32,10 @@ class Calibrated(NamedTuple):
     max_updates: int
 
 
-def calibrate(
+def benchmark_precisions(
     recipe: Recipe, source_size: int, target_size: int, lengths: tuple[int, int], minutes: float
-) -> Calibrated:
-    """The quicker number type on this machine, and how many updates it makes in so many minutes.
+) -> PrecisionBenchmark:
+    """The quicker precision on this machine, and how many updates it makes in so many minutes.
 
     `lengths` are typical ones of source and target, in tokens.
     """
@@ -46,10 +46,10 @@ def calibrate(
         precision: _seconds(recipe, batch, precision, source_size, target_size) for precision in ("float32", "bfloat16")
     }
     precision = min(measured, key=lambda name: measured[name])
-    return Calibrated(precision, measured[precision], max(100, int(SHARE * 60 * minutes / measured[precision])))
+    return PrecisionBenchmark(precision, measured[precision], max(100, int(SHARE * 60 * minutes / measured[precision])))
 
 
-def settled(recipe: Recipe, stored: Recipe | None) -> Recipe:
+def with_resolved_precision(recipe: Recipe, stored: Recipe | None) -> Recipe:
     """The recipe with `precision = "auto"` replaced by a choice: that of the stored run, or the quicker one here.
 
     What is chosen stands in the run's resolved configuration, so that the run can be repeated.
@@ -66,7 +66,7 @@ def _quicker(recipe: Recipe) -> Precision:
     sizes = [side.vocab_size if side.kind == "sentencepiece" else FEW_SYMBOLS for side in (source, target)]
     width = recipe.model.frame_width if isinstance(recipe.model, CTCConfig) else None
     lengths = USUAL_LENGTHS if width is None else (USUAL_FRAMES * width, USUAL_LENGTHS[1])
-    return calibrate(recipe, sizes[0], sizes[1], lengths, minutes=1).precision
+    return benchmark_precisions(recipe, sizes[0], sizes[1], lengths, minutes=1).precision
 
 
 def _seconds(recipe: Recipe, batch: Batch, precision: Precision, source_size: int, target_size: int) -> float:

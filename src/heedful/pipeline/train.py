@@ -15,14 +15,14 @@ from heedful.decoding.translator import Translator
 from heedful.errors import CannotWrite, ConfigError, HeedfulError, Interrupted
 from heedful.evaluation.metrics import metrics_for
 from heedful.models.device import choose_device, device_of
-from heedful.models.interface import Answerer, Model
+from heedful.models.interface import EncoderOnly, Model
 from heedful.pipeline.absent import unknown_labels
 from heedful.pipeline.evaluate_split import TestSet, check_items, final_split, read_test_set, score_test_set
 from heedful.pipeline.finish import Finished, finish
-from heedful.pipeline.prefetch import Ahead
+from heedful.pipeline.prefetch import Prefetch
 from heedful.pipeline.preflight import Preflight, preflight
 from heedful.pipeline.prepare import Prepared, Report, prepare, report_unknown
-from heedful.pipeline.speed import settled
+from heedful.pipeline.speed import with_resolved_precision
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
 from heedful.recipe.tables import build_model
 from heedful.records.run import Run, is_run
@@ -74,7 +74,7 @@ def train(
     resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
     folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
-    resolved = settled(resolved, stored_recipe(folder) if resume else None)
+    resolved = with_resolved_precision(resolved, stored_recipe(folder) if resume else None)
     with (
         stop_on_termination(),
         Run.create(folder, to_toml(resolved), command, _changeable(folder)) as run,
@@ -118,7 +118,7 @@ def new_model(recipe: Recipe, prepared: Prepared) -> Model:
     try:
         target = prepared.tokenizers.target
         model = build_model(recipe.model, len(prepared.tokenizers.source), len(target))
-        if isinstance(model, Answerer):
+        if isinstance(model, EncoderOnly):
             model.name_labels([target.symbol(index) for index in range(len(target))])
         return model.to(choose_device(recipe.training.device))
     except ValueError as error:
@@ -149,7 +149,7 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
     )
     run.truncate_log(checkpoints.last_progress().update)
     try:
-        with stop_on_signal() as stop_requested, Ahead(_batches(recipe, prepared, plan)) as batch_at:
+        with stop_on_signal() as stop_requested, Prefetch(_batches(recipe, prepared, plan)) as batch_at:
             outcome = trainer.run(batch_at, _validator(recipe, prepared), stop_requested)
     except Diverged as error:
         lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
@@ -201,7 +201,7 @@ def _check_measurable(recipe: Recipe, prepared: Prepared, model: Model, report: 
     judging = read_test_set(recipe.data, final)
     for items in (_dev_sample(recipe), judging):
         check_items(recipe, translator, items)
-    if final != "dev" and isinstance(model, Answerer):  # of dev this was said before
+    if final != "dev" and isinstance(model, EncoderOnly):  # of dev this was said before
         encode_all = prepared.tokenizers.target.encode_all
         report_unknown(
             final, unknown_labels(enumerate(map(encode_all, judging.references))), len(judging.sources), report

@@ -4,10 +4,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
 
 
-class CoupledConfig(AnswererConfig):
+class CoupledConfig(EncoderOnlyConfig):
     """Tags of aspect and opinion words by two heads that read the sentence with each other's help. [Wang 2017]
 
     Without `coupled`, each head knows its own prototype only: what the coupling is measured against. `penalty` weighs
@@ -46,6 +46,6 @@ class CoupledConfig(AnswererConfig):
         coupled = "" if self.coupled else ", uncoupled"
         return f"{self.kind}, {self.n_layers} layers{coupled}, context {self.context}, label heads {self.label_heads}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 12 vectors of states a word, and in each layer 20 of 2 K numbers for each head."""
         return source * (12 * self.d_hidden + 3 * self.d_model + self.n_layers * 80 * self.n_forms)

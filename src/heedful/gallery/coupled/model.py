@@ -17,7 +17,7 @@ from heedful.gallery.coupled.config import CoupledConfig
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.models.encoders import RecurrentEncoder
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import check_evaluating, record
 
 
@@ -36,7 +36,7 @@ class Neighbours(nn.Module):
 
 
 @final
-class Coupled(Answerer):
+class Coupled(EncoderOnly):
     """u^m_{t+1} = tanh(Q^m u^m_t) + sum_i alpha^m_i h_i for both heads m, T times; a word's tag is read from the sum of
     its features r_i over the layers. [Wang 2017]
 
@@ -76,7 +76,9 @@ class Coupled(Answerer):
             )
         self.reads.data = torch.tensor([[float(kind == head) for head in found] for kind in kinds]).to(self.reads)
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         check_evaluating(self, maps)
         words = nn.functional.pad(src_mask[:, 1:], (0, 1))  # a place is a word if a real token follows: the last is EOS
         h = self.dropout(self._words(self.dropout(self.embed(src)), words))
@@ -94,7 +96,7 @@ class Coupled(Answerer):
             self._record(maps, layer, read.weights, padding)
         logits = self._logits(self.dropout(total.transpose(1, 2).flatten(2)))
         weight = self.config.penalty / self.config.n_layers
-        return Answer(logits[:, :-1], src_mask[:, 1:], penalty * weight if weight else None)
+        return Prediction(logits[:, :-1], src_mask[:, 1:], penalty * weight if weight else None)
 
     def _logits(self, features: Float[Tensor, "B S fourK"]) -> Float[Tensor, "B S V"]:
         if self.config.label_heads == "one":

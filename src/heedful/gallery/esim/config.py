@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
 
 
-class InferenceConfig(AnswererConfig):
+class InferenceConfig(EncoderOnlyConfig):
     """One label for a premise and a hypothesis. [Chen 2017]
 
     Without `align_both_ways` neither side sees the other before both are vectors: what the alignment is measured
@@ -38,6 +38,6 @@ class InferenceConfig(AnswererConfig):
         """The kind, and whether there is an alignment."""
         return f"{self.kind}, {'aligned both ways' if self.align_both_ways else 'without alignment'}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 30 vectors of states a word, those of embeddings, and the tables of the alignment."""
         return source * (30 * self.d_hidden + 3 * self.d_model + 3 * source)

@@ -22,13 +22,13 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.summary import masked_max, masked_mean
 from heedful.models.encoders import RecurrentEncoder
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import check_evaluating, record
 from heedful.text.vocabulary import EOS
 
 
 @final
-class ESIM(Answerer):
+class ESIM(EncoderOnly):
     """p(y | a, b) = softmax(MLP([v_a; v_b])), v the mean and the maximum of the composed words of a side.
     [Chen 2017, 3, without syntax trees]
 
@@ -48,14 +48,16 @@ class ESIM(Answerer):
         self.output = nn.Linear(width, target_size)
         self.config = config
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         """Raises HeedfulError unless each source has two parts."""
         check_evaluating(self, maps)
         vectors = self.vectors(src, src_mask, maps)
         hidden = torch.tanh(self.hidden(self.dropout(vectors.flatten(1))))
-        return Answer(self.output(self.dropout(hidden))[:, None], torch.ones_like(src_mask[:, :1]))
+        return Prediction(self.output(self.dropout(hidden))[:, None], torch.ones_like(src_mask[:, :1]))
 
-    def complaint(self, source: Sequence[int]) -> str | None:
+    def validation_error(self, source: Sequence[int]) -> str | None:
         parts = 1 + sum(token == EOS for token in source)
         return None if parts == 2 else f"a premise and a hypothesis are 2 parts, but here are {parts}"
 

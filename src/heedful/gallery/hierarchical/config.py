@@ -4,10 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
 
 
-class HierarchicalConfig(AnswererConfig):
+class HierarchicalConfig(EncoderOnlyConfig):
     """One label for a document of sentences. [Yang 2016]
 
     `reading` has no default. "hierarchical" reads words, then sentences; "flat-attention" and "flat-mean" are what it
@@ -48,6 +48,6 @@ class HierarchicalConfig(AnswererConfig):
         """The kind, and how it reads."""
         return f"{self.kind}, reading {self.reading}, query {self.query}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 8 vectors of states a word, and those of embeddings and attention."""
         return source * (8 * self.d_hidden + 3 * self.d_model + 3 * self.d_attention)

@@ -20,7 +20,7 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.summary import masked_mean
 from heedful.models.encoders import RecurrentEncoder
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import check_evaluating, record
 
 
@@ -144,7 +144,7 @@ READINGS = {"hierarchical": BySentence, "flat-attention": FlatAttention, "flat-m
 
 
 @final
-class Hierarchical(Answerer):
+class Hierarchical(EncoderOnly):
     """p(y | x) = softmax(W v + b), v the vector of the document. [Yang 2016, Eq. 11]"""
 
     def __init__(self, config: HierarchicalConfig, source_size: int, target_size: int) -> None:
@@ -154,11 +154,13 @@ class Hierarchical(Answerer):
         self.reading = READINGS[config.reading](config)
         self.output = nn.Linear(config.d_hidden, target_size)
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         check_evaluating(self, maps)
         embedded = self.dropout(self.embed(src))
         document = self.reading(embedded, src_mask, parts_of(src, src_mask), maps)
-        return Answer(self.output(self.dropout(document))[:, None], torch.ones_like(src_mask[:, :1]))
+        return Prediction(self.output(self.dropout(document))[:, None], torch.ones_like(src_mask[:, :1]))
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

@@ -67,7 +67,7 @@ def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
     return Parts(places, mask, ends, real)
 
 
-def story_complaint(source: Sequence[int]) -> str | None:
+def story_error(source: Sequence[int]) -> str | None:
     """What is wrong with the ids (without the last EOS) of a story and a question; None if nothing is."""
     if EOS not in source:
         return "a story and a question are 2 parts or more, but here is 1"

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
 
 ASKING = ("attention", "hard")  # the poolings with one query
 LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
@@ -29,7 +29,7 @@ _OF_POOLINGS = {
 Weight = Annotated[float, Field(ge=0)]
 
 
-class PoolingConfig(AnswererConfig):
+class PoolingConfig(EncoderOnlyConfig):
     """One label for a whole source: an encoder of its words, a pooling, and a hidden layer.
     [Lin 2017; Shen 2018; Xu 2015; Yang 2016]
 
@@ -95,7 +95,7 @@ class PoolingConfig(AnswererConfig):
         policy = f" ({self.test_policy} outside training)" if self.pooling == "hard" else ""
         return f"{self.kind}, encoder {self.encoder}, pooling {self.pooling}{policy}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 10 vectors a token, 30 more a layer, and the tables of scores."""
         layered = self.encoder in LAYERED
         vectors = (10 + 30 * self.n_layers * layered) * max(self.d_model, self.d_hidden)

@@ -22,7 +22,7 @@ from heedful.attention import (
     softmax,
 )
 from heedful.gallery.pooling.reinforce import MovingBaseline, reinforce
-from heedful.models.interface import Answer, Sampling
+from heedful.models.interface import Prediction, Sampling
 from heedful.models.poolings import EncodedSentences, Read, SentencePooling
 
 
@@ -98,7 +98,7 @@ class HardReading(OneQuery):
         penalty = -self.entropy_weight * entropy if self.entropy_weight else None
         return Read(drawn.context[:, 0, 0], drawn.weights, penalty, Sampling(log_p, entropy))
 
-    def added_loss(self, prediction: Answer, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
+    def added_loss(self, prediction: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """Return the penalty, and where positions were drawn, what teaches to draw them; this moves the reward's
         baseline.
         """

@@ -4,10 +4,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
 
 
-class ReaderConfig(AnswererConfig):
+class ReaderConfig(EncoderOnlyConfig):
     """Two recurrent networks read story and question; the answer is the word of the story that is read most.
 
     `attention` has no default: "over" weights what each question word reads by attention over attention [Cui 2017],
@@ -43,12 +43,12 @@ class ReaderConfig(AnswererConfig):
         """The kind, and how it attends."""
         return f"{self.kind}, attention {self.attention}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 8 vectors of d_hidden and 2 of d_model a token, and four tables of a story and its short question."""
         return source * (8 * self.d_hidden + 2 * self.d_model + 4 * min(source, 32))
 
 
-class MemoryConfig(AnswererConfig):
+class MemoryConfig(EncoderOnlyConfig):
     """The sentences of a story as memories, read in hops; the answer is any word. [Sukhbaatar 2015; Miller 2016]
 
     `n_hops` = 0 is the baseline: the mean of all memories. `update` is that of `heedful.gallery.layers.memory.Hops`.
@@ -98,6 +98,6 @@ class MemoryConfig(AnswererConfig):
         """The kind, and its hops."""
         return f"{self.kind}, {self.n_hops} hops, {self.update}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 3 vectors a token for each table of embeddings that a sentence is read by."""
         return (self.n_hops + 1) * source * 3 * self.d_model

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from heedful.attention import KeyValue, Map, Mask
 from heedful.gallery.layers.memory import Hops
-from heedful.gallery.layers.parts import parts_of, story_complaint
+from heedful.gallery.layers.parts import parts_of, story_error
 from heedful.gallery.reading.config import MemoryConfig
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.summary import masked_mean
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import check_evaluating, record
 
 
@@ -50,7 +50,7 @@ class Story(NamedTuple):
 
 
 @final
-class MemoryNetwork(Answerer):
+class MemoryNetwork(EncoderOnly):
     """softmax(W u), u the question after K hops over memories m_i and c_i. [Sukhbaatar 2015, 2; Miller 2016, 3]
 
     m_i = sum_j l_j A x_ij + T_A(i), c_i the same by C and T_C, u = sum_j l_j B q_j at first. `sharing` "adjacent": A of
@@ -77,7 +77,9 @@ class MemoryNetwork(Answerer):
         self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(config.d_model, target_size, bias=False)
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         check_evaluating(self, maps)
         story = story_of(src, src_mask, self.config.max_memories)
         sentences, ages = story.sentences, self._ages(story.sentences)
@@ -90,10 +92,10 @@ class MemoryNetwork(Answerer):
                 weights, ends = (_at_ends(w, story, src.shape[1]) for w in (hop.weights[:, 0, 0], sentences.filled))
                 record(maps, f"reader.{number}.read", weights[:, None, None], Mask.key_padding(ends > 0))
         logits = self.output(self.dropout(read.query[:, 0]))  # [B 1 V]
-        return Answer(logits, torch.ones_like(logits[..., 0], dtype=torch.bool))
+        return Prediction(logits, torch.ones_like(logits[..., 0], dtype=torch.bool))
 
-    def complaint(self, source: Sequence[int]) -> str | None:
-        return story_complaint(source)
+    def validation_error(self, source: Sequence[int]) -> str | None:
+        return story_error(source)
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from heedful.attention import Map, Mask, ScatterSum, dot, softmax
 from heedful.gallery.layers.memory import attention_over_attention
-from heedful.gallery.layers.parts import parts_of, story_complaint
+from heedful.gallery.layers.parts import parts_of, story_error
 from heedful.gallery.reading.config import ReaderConfig
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.recurrent import recur
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import check_evaluating, record
 from heedful.text.vocabulary import EOS
 
@@ -28,7 +28,7 @@ FLOOR = 1e-12  # the probability of a word that the story does not hold
 
 
 @final
-class Reader(Answerer):
+class Reader(EncoderOnly):
     """P(w) = sum of s_i over the places i of the story where w stands. [Cui 2017, 3; Kadlec 2016, 3]
 
     With attention "over", s is what `attention_over_attention` makes of the states of story and question; with "sum",
@@ -52,7 +52,9 @@ class Reader(Answerer):
         )
         self.by_word = ScatterSum(target_size)
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         check_evaluating(self, maps)
         parts = parts_of(src, src_mask)
         rows, asked = torch.arange(len(src), device=src.device), parts.real.sum(dim=1) - 1
@@ -66,10 +68,10 @@ class Reader(Answerer):
         read = self._read(story, question, readable, words)[:, None, None]  # [B 1 1 S]
         record(maps, "reader.0.read", read, Mask.key_padding(readable))
         p = self.by_word(read, src[:, None, :, None])[:, 0]  # [B 1 V]
-        return Answer(p.clamp(min=FLOOR).log(), torch.ones_like(p[..., 0], dtype=torch.bool))
+        return Prediction(p.clamp(min=FLOOR).log(), torch.ones_like(p[..., 0], dtype=torch.bool))
 
-    def complaint(self, source: Sequence[int]) -> str | None:
-        return story_complaint(source)
+    def validation_error(self, source: Sequence[int]) -> str | None:
+        return story_error(source)
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

@@ -1,10 +1,10 @@
-"""Measuring the machine: the quicker number type wins, and as many updates as fit into the time."""
+"""Measuring the machine: the quicker precision wins, and as many updates as fit into the time."""
 
 import pytest
 from tests.pipeline.little import MODEL, TRAINING
 
 from heedful.pipeline import speed as calibration
-from heedful.pipeline.speed import calibrate
+from heedful.pipeline.speed import benchmark_precisions
 from heedful.recipe.recipe import Recipe, load_recipe
 
 
@@ -20,8 +20,8 @@ def test_arithmetic(
     """0.1 s an update: 600 in a minute, of which eight tenths are promised."""
     seconds = {"float32": float32, "bfloat16": bfloat16}
     monkeypatch.setattr(calibration, "_seconds", lambda _recipe, _batch, precision, *_sizes: seconds[precision])
-    assert calibrate(recipe, 30, 30, (8, 7), minutes=1) == (wanted, 0.1, 480)
-    assert calibrate(recipe, 30, 30, (8, 7), minutes=0.01).max_updates == 100
+    assert benchmark_precisions(recipe, 30, 30, (8, 7), minutes=1) == (wanted, 0.1, 480)
+    assert benchmark_precisions(recipe, 30, 30, (8, 7), minutes=0.01).max_updates == 100
 
 
 def test_measures_real_updates(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +34,6 @@ def test_measures_real_updates(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) 
         return compute(model, batch, config)  # type: ignore[arg-type]
 
     monkeypatch.setattr(calibration, "compute_loss", noting)
-    found = calibrate(recipe, 30, 30, (8, 7), minutes=1)
+    found = benchmark_precisions(recipe, 30, 30, (8, 7), minutes=1)
     assert set(shapes) == {((14, 9), (14, 8), "float32"), ((14, 9), (14, 8), "bfloat16")}  # 14 * 9 <= 128
     assert found.seconds_an_update > 0
