@@ -8,7 +8,7 @@ import torch
 
 from heedful.config import to_tree
 from heedful.data.config import DataConfig
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.inspection.document import trace_from_tree
 from heedful.models.bundle import Bundle, save_bundle
 from heedful.models.config import TransformerConfig
@@ -35,7 +35,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         activation="relu",
         tie="none",
     )
-    data, search = DataConfig(catalogue="cmudict"), SearchConfig(max_extra=3)
+    data, search = DataConfig(catalogue="cmudict"), BeamSearch(max_extra=3)
     recipe = Recipe(data=data, tokenizer=tokenizer, model=model, search=search)
     tokenizers = train_tokenizers(tokenizer, PAIRS, seed=1)
     with torch.random.fork_rng(devices=[]):

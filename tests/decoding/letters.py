@@ -8,6 +8,7 @@ from tests.models.tiny import tiny_config
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
 from heedful.models.transformer import Transformer
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizers
 
@@ -25,4 +26,4 @@ def translator(changes: Mapping[str, object] | None = None) -> Translator:
     size = len(TOKENIZERS.target)
     model = Transformer(config, size, size).double()
     search = SearchConfig.model_validate({"beam": 3, "max_extra": 3, **(changes or {})})
-    return Translator(model, TOKENIZERS, search)
+    return translator_of(model, TOKENIZERS, search)

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.decoding.answering import Asker, best_answers, check_given, given_log_p, label_log_p
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
+from heedful.decoding.label_backend import Asker, best_answers, check_given, given_log_p, label_log_p
 from heedful.decoding.search import Request
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.interface import EncoderOnly, Prediction
@@ -30,7 +30,7 @@ class Echo(EncoderOnly):
         words = src[:, :-1] % V
         return Prediction(5 * self.weight * torch.nn.functional.one_hot(words, V).float(), src_mask[:, 1:])
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return n_source
 
 
@@ -57,7 +57,7 @@ def test_special_ids_are_no_labels() -> None:
 
 
 def test_answers_do_not_depend_on_the_batch() -> None:
-    ask = Asker(Echo(), SearchConfig())
+    ask = Asker(Echo(), BeamSearch())
     sources = [[4, 5, 6], [6], [5, 5]]
     together = ask(sources, [Request(9)] * 3, 2)
     assert [one[0].ids for one in together] == sources
@@ -66,18 +66,18 @@ def test_answers_do_not_depend_on_the_batch() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"temperature": 1.0}, {"mbr_samples": 4}, {"no_repeat_ngram": 3}, {"shortlist": True}, {"length_penalty": 0.0}],
+    [{"temperature": 1.0}, {"samples": 4}, {"no_repeat_ngram": 3}, {"shortlist": True}, {"length_penalty": 0.0}],
 )
 def test_settings_of_a_decoder_are_refused(settings: dict) -> None:
     (name,) = settings
     with pytest.raises(ConfigError, match=f"`search.{name}` is for models with a decoder; this one answers at once"):
-        Asker(Echo(), SearchConfig(**settings))
+        Asker(Echo(), BeamSearch(**settings))
 
 
 @pytest.mark.parametrize("request_", [Request(9, prefix=[5]), Request(9, required=[[5]])])
 def test_prefixes_and_constraints_are_refused(request_: Request) -> None:
     with pytest.raises(ConfigError, match="Prefixes and constraints are for models with a decoder"):
-        Asker(Echo(), SearchConfig())([[4]], [request_], 1)
+        Asker(Echo(), BeamSearch())([[4]], [request_], 1)
 
 
 def test_given_labels_have_their_probability() -> None:

@@ -10,10 +10,11 @@ from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.translator import Translator
 from heedful.models.interface import Seq2Seq
 from heedful.models.transformer import Transformer
+from heedful.tasks.table import translator_of
 
 LINES = ["a b c", "", "f", "a b c d e f a b c", "c c", "d"]
 MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
-SEARCHES = [{"beam": 1}, {"beam": 3}, {"temperature": 1.0}, {"mbr_samples": 5, "mbr_utility": "edit"}]
+SEARCHES = [{"beam": 1}, {"beam": 3}, {"temperature": 1.0}, {"samples": 5, "utility": "edit"}]
 
 
 def other_model(seed: int, width: int = 24) -> Transformer:
@@ -25,7 +26,7 @@ def other_model(seed: int, width: int = 24) -> Transformer:
 
 def of(models: list[Seq2Seq], mean: Mean = "arithmetic", **search: object) -> Translator:
     settings = SearchConfig.model_validate({"beam": 3, "max_extra": 3, **search})
-    return Translator(Ensemble(models, mean), TOKENIZERS, settings)
+    return translator_of(Ensemble(models, mean), TOKENIZERS, settings)
 
 
 @MEANS

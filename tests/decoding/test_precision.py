@@ -6,8 +6,8 @@ from tests.decoding.reversal import TOKENIZERS, lines, model, reverser
 
 from heedful.data.batch import collate
 from heedful.decoding.beam import beam_search
-from heedful.decoding.greedy import greedy_search
 from heedful.decoding.search import Request
+from heedful.decoding.stepping import greedy_search
 from heedful.layers.product import Precision
 from heedful.models.inference import for_inference
 from heedful.models.interface import Seq2Seq, State

@@ -9,10 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.evaluation.ctc_spikes import blank_spikes
 from heedful.models.interface import EncoderOnly, Prediction
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 from heedful.trace import Map
@@ -31,13 +32,13 @@ class Said(EncoderOnly):
         logits = torch.nn.functional.one_hot(torch.tensor([self.path] * len(src)), 7).float()
         return Prediction(logits, torch.ones(logits.shape[:2], dtype=torch.bool))
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.full_like(n_source, len(self.path))
 
 
 def saying(path: Sequence[int], alignment: str = "ctc") -> Translator:
     words = train_tokenizer(SideConfig(kind="words"), ["a b c"], 1)
-    return Translator(Said(path, alignment), Tokenizers(words, words), SearchConfig())
+    return translator_of(Said(path, alignment), Tokenizers(words, words), BeamSearch())
 
 
 def test_spikes_by_hand() -> None:

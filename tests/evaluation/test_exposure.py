@@ -9,9 +9,9 @@ from tests.gallery.told import A, B, C, D, Rule, Told
 from tests.models.rivals import rival
 from tests.models.tiny import tiny_model
 
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.search import Request
-from heedful.decoding.searcher import Searcher
+from heedful.decoding.sequence_backend import Searcher
 from heedful.errors import HeedfulError
 from heedful.evaluation.exposure import AfterError, AtPosition, Exposure, compounded, exposure, measure_exposure
 from heedful.models.interface import Seq2Seq
@@ -207,7 +207,7 @@ class TestLaws:
     def test_up_to_the_first_error_both_ways_say_the_same(self, model: Seq2Seq) -> None:
         """Targets are the beginnings of greedy outputs: all is right, but the end of those that were cut."""
         sources = [source for source, _ in PAIRS]
-        said = [found[0].ids for found in Searcher(model, SearchConfig(beam=1), str)(sources, [Request(40)] * 4, 1)]
+        said = [found[0].ids for found in Searcher(model, BeamSearch(beam=1), str)(sources, [Request(40)] * 4, 1)]
         pairs = [(source, ids[:3]) for source, ids in zip(sources, said, strict=True) if ids]
         whole = sum(0 < len(ids) <= 3 for ids in said)
         tokens = sum(len(target) + 1 for _, target in pairs)

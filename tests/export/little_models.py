@@ -14,6 +14,7 @@ from heedful.models.bundle import Bundle
 from heedful.models.kinds import build_model
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import train_tokenizers
 
 PAIRS = [("abc de. fghi", "cba ed. ihgf"), ("jk <s> #", "kj </s> ▁"), ("ab </s> abc", "a\\n￨ <pad>")]
@@ -40,7 +41,7 @@ def random_bundle(*changes: str, model: Mapping[str, object] | None = None) -> B
 def native(bundle: Bundle, search: Mapping[str, object]) -> Translator:
     """The native engine with some settings of search changed."""
     settings = SearchConfig.model_validate({**bundle.recipe["search"], **search})
-    return Translator(bundle.model, bundle.tokenizers, settings)
+    return translator_of(bundle.model, bundle.tokenizers, settings)
 
 
 def letters(count: int, seed: int) -> list[str]:

@@ -13,13 +13,13 @@ from heedful.config import to_tree
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translation import Translation
-from heedful.decoding.translator import Translator
 from heedful.export.targets import open_export, write_export
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
 from heedful.pipeline.engines import TextEngine
 from heedful.recipe.splits import load_split
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -67,7 +67,7 @@ def bundle(lines: list[str], shared_data: Path) -> Bundle:
 @pytest.fixture(scope="module")
 def engines(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> dict[str, TextEngine]:
     """Everything that translates."""
-    plain = Translator(bundle.model, bundle.tokenizers, SearchConfig.model_validate(bundle.recipe["search"]))
+    plain = translator_of(bundle.model, bundle.tokenizers, SearchConfig.model_validate(bundle.recipe["search"]))
     found: dict[str, TextEngine] = {
         f"native {name}": plain.with_search({"precision": name}) for name in ("float32", "bfloat16", "int8")
     }

@@ -11,13 +11,13 @@ from tests.export.made_up import BASE, LINES, made_up_lines, made_up_tokenizers,
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
-from heedful.decoding.translator import Translator
+from heedful.decoding.config import BeamSearch
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.huggingface import open_export, refusals
 from heedful.export.targets import export_bundle, write_export
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers, WordTokenizer
 from heedful.text.vocabulary import Vocabulary
 
@@ -76,8 +76,8 @@ def greedy(folder: Path, lines: list[str]) -> list[str]:
 
 def cut(bundle: Bundle, lines: list[str], longest: int) -> list[str]:
     """The native greedy outputs, cut after so many tokens."""
-    search = SearchConfig(beam=1, max_extra=30)
-    found = Translator(bundle.model, bundle.tokenizers, search).translate(lines)
+    search = BeamSearch(beam=1, max_extra=30)
+    found = translator_of(bundle.model, bundle.tokenizers, search).translate(lines)
     target = bundle.tokenizers.target
     ids = {target.piece(index): index for index in reversed(range(len(target)))}
     return [target.decode([ids[token.piece] for token in one.tokens[:-1][:longest]]) for one in found]

@@ -56,7 +56,7 @@ class TestAnswers:
         """As many as the model says beforehand, over all labels, and finite wherever they are."""
         answer, sources = answers(name, sources_of(name)), sources_of(name)
         lengths = np.array([len(source) for source in sources])
-        assert answer.mask.sum(dim=1).tolist() == composed(name).places(lengths).tolist()
+        assert answer.mask.sum(dim=1).tolist() == composed(name).output_lengths(lengths).tolist()
         assert answer.logits.shape == (len(sources), answer.mask.shape[1], LABELS)
         assert torch.isfinite(answer.logits).all()
         assert (answer.penalty is not None) == bool(getattr(COMPOSED[name], "penalty", 0))

@@ -5,7 +5,7 @@ import torch
 
 from heedful.attention import Map
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.coupled.config import CoupledConfig
 from heedful.gallery.esim.config import InferenceConfig
@@ -14,6 +14,7 @@ from heedful.gallery.hierarchical.evidence import aligned_words, decisive_senten
 from heedful.models.config import ModelConfig
 from heedful.models.interface import EncoderOnly
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 
@@ -27,7 +28,7 @@ def translator(config: ModelConfig) -> Translator:
     tokenizers = train_tokenizers(TokenizerConfig(joint=False, **sides), [("a b c d e", "pos neg")], seed=1)
     torch.manual_seed(3)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
-    return Translator(model, tokenizers, SearchConfig())
+    return translator_of(model, tokenizers, BeamSearch())
 
 
 def maps_of(asked: Translator, source: str) -> list[Map]:

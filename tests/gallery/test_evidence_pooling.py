@@ -7,11 +7,12 @@ import torch
 from tests.gallery.classifiers import classifier_config
 
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
 from heedful.models.interface import EncoderOnly
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.trace import Map
@@ -25,7 +26,7 @@ def translator(settings: Mapping[str, object]) -> Translator:
     tokenizers = train_tokenizers(TokenizerConfig(joint=False, **sides), [("a b c d e", "pos neg")], seed=1)
     torch.manual_seed(3)
     model = build_model(classifier_config(settings), len(tokenizers.source), len(tokenizers.target))
-    return Translator(model, tokenizers, SearchConfig())
+    return translator_of(model, tokenizers, BeamSearch())
 
 
 def rows_of(asked: Translator, source: str) -> torch.Tensor:

@@ -20,10 +20,10 @@ from heedful.models.interface import Prediction
 from heedful.models.poolings import EncodedSentences
 from heedful.models.weights import count_parameters, load_weights, weights_of
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import EOS, PAD
 from heedful.trace import Map
 from heedful.training.config import TrainingConfig
-from heedful.training.loop import compute_loss
 
 PAIRS = [(source, [FIRST + number]) for number, source in enumerate(SOURCES)]
 HARD = VARIANTS["rnn, hard"]
@@ -98,7 +98,7 @@ def test_words_are_what_is_read() -> None:
     assert words[0].tolist() == [True, False, True, True, True, True, True, False]
     assert words[3].tolist() == [True] + [False] * 7  # an empty source: its EOS
     assert (words.sum(dim=1) == torch.tensor([6, 1, 3, 1, 4])).all()
-    assert classifier(VARIANTS["rnn, last"]).places(np.array([7, 0])).tolist() == [1, 1]
+    assert classifier(VARIANTS["rnn, last"]).output_lengths(np.array([7, 0])).tolist() == [1, 1]
 
 
 class TestPoolings:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from heedful.training.answers import answer_loss
 from tests.gallery.stories import CONFIGS, STORIES, logits, stories, story_model
 
 from heedful.attention import Map
@@ -10,7 +11,6 @@ from heedful.models.config import ModelConfig
 from heedful.models.inference import for_inference
 from heedful.models.interface import EncoderOnly
 from heedful.text.vocabulary import EOS, PAD
-from heedful.training.answers import answer_loss
 
 EVERY_CONFIG = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 

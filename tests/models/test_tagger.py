@@ -53,7 +53,7 @@ def test_a_place_is_a_word(name: str) -> None:
     answer = model.predict(*batch(SENTENCE, [4, EOS]))
     assert answer.logits.shape == (2, 5, 9)
     assert answer.mask.sum(dim=1).tolist() == [5, 1]
-    assert model.places(np.array([5, 1])).tolist() == [5, 1]
+    assert model.output_lengths(np.array([5, 1])).tolist() == [5, 1]
 
 
 @pytest.mark.parametrize(("name", "sees"), [("none", [2]), ("gru", [0, 1, 2, 3, 4]), ("lstm, forward", [0, 1, 2])])

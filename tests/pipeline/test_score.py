@@ -48,9 +48,9 @@ BEAM = "beam=5,length_penalty=0.6,max_extra=50"
     ("changes", "described"),
     [
         ({}, BEAM),
-        ({"seed": 7, "top_k": 3, "mbr_utility": "bleu"}, BEAM),  # no part in a beam search
+        ({"seed": 7, "top_k": 3, "utility": "bleu"}, BEAM),  # no part in a beam search
         ({"temperature": 0.5, "epsilon": 0.02}, f"beam=5,epsilon=0.02,{BEAM[7:]},seed=1,temperature=0.5"),
-        ({"mbr_samples": 8}, f"{BEAM},mbr_candidates=samples,mbr_samples=8,mbr_utility=chrf,seed=1"),
+        ({"samples": 8}, f"{BEAM},candidates=samples,samples=8,utility=chrf,seed=1"),
         ({"shortlist": True}, f"{BEAM},shortlist=True"),
         ({"no_repeat_ngram": 3}, f"{BEAM},no_repeat_ngram=3"),
     ],

@@ -8,10 +8,10 @@ import torch
 from tests.training.toy import Log, held_out_loss
 
 from heedful.data.batch import Batch, collate
-from heedful.decoding.config import SearchConfig
-from heedful.decoding.translator import Translator
+from heedful.decoding.config import BeamSearch
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -51,6 +51,6 @@ def test_learns(task: str, norm: str, tmp_path: Path) -> None:
     trainer.run(batch_at, held_out_loss)
 
     unseen = strings(-1, 100)
-    found = Translator(model, tokenizers, SearchConfig(beam=1)).translate([" ".join(s) for s in unseen])
+    found = translator_of(model, tokenizers, BeamSearch(beam=1)).translate([" ".join(s) for s in unseen])
     right = sum(one.text == " ".join(answer(s)) for one, s in zip(found, unseen, strict=True))
     assert right >= 95

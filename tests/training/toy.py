@@ -11,9 +11,10 @@ from tests.models.tiny import FIRST, VOCABULARY, tiny_config
 from heedful.data.batch import Batch, collate
 from heedful.models.interface import Seq2Seq
 from heedful.models.transformer import Transformer
+from heedful.tasks.table import compute_loss
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
-from heedful.training.loop import Trainer, Validation, compute_loss
+from heedful.training.loop import Trainer, Validation
 
 BASE: dict[str, object] = {
     "schedule": "linear",

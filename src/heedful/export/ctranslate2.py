@@ -2,7 +2,7 @@
 
 The folder is a model of CTranslate2 as it stands: `ctranslate2.Translator(folder)` reads it. Each source must end with
 "</s>", which the library adds itself; the decoder begins with "<s>". Knows nothing of search, which is in
-`heedful.export.ctranslate2_engine`.
+`heedful.export.ctranslate2_backend`.
 """
 
 import copy
@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from heedful.attention import MultiHeadAttention, scaled_dot
 from heedful.attention.normalise import softmax
 from heedful.config import Layer, Tree, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import SearchConfig, search_of
 from heedful.decoding.shortlist import Shortlist, load_shortlist
+from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
-from heedful.export.ctranslate2_engine import OTHER_WAYS, CTranslate2Translator
+from heedful.export.ctranslate2_backend import CTranslate2Backend
 from heedful.export.ctranslate2_reader import Reader, library
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.layers.position import LearnedPositions, SinusoidalPositions, sinusoids
@@ -39,7 +40,7 @@ TOLERANCES: Mapping[str, Tolerance] = {
 }
 
 
-SEARCH_LACKS = OTHER_WAYS
+SEARCH_LACKS = ("method", "no_repeat_ngram")
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
@@ -75,18 +76,19 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
     converted.rmdir()
 
 
-def open_export(folder: Path) -> CTranslate2Translator:
-    """The engine, with the search settings of the folder's recipe."""
+def open_export(folder: Path) -> Translator:
+    """Open the export with the search settings of the folder's recipe."""
     recipe = read_toml(folder / "recipe.toml").values
     model, search = _settings(recipe)
     precision = str(read_toml(folder / "export.toml").values["type"])
     reader = Reader(folder, precision)
-    return CTranslate2Translator(reader, load_tokenizers(folder), search, _positions(model, search))
+    return Translator(CTranslate2Backend(reader, search, _positions(model, search)), load_tokenizers(folder))
 
 
 def _settings(recipe: Tree) -> tuple[TransformerConfig, SearchConfig]:
     model: TransformerConfig = resolve(TransformerConfig, [Layer("the recipe", recipe["model"])]).config
-    return model, resolve(SearchConfig, [Layer("the recipe", recipe["search"])]).config
+    # The precision of the native engine says nothing of an export, which has the one that it was made with.
+    return model, search_of(recipe, "the recipe").model_copy(update={"precision": "float32"})
 
 
 def _positions(config: TransformerConfig, search: SearchConfig) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 
 import heedful
 from heedful.config import Layer, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch, require_beam_search, search_of
 from heedful.export.huggingface_engine import TransformersEngine, transformers
 from heedful.export.huggingface_tokenizer import joint_tokenizer, tokenizer_config, tokenizer_refusals, union_tokenizer
 from heedful.export.huggingface_weights import NORM_EPSILON, exported_weights, family
@@ -66,7 +66,7 @@ With `num_beams=1` they are the same; with no length penalty on either side they
 Json = dict[str, Any]
 
 
-SEARCH_LACKS = ("temperature", "mbr_samples", "no_repeat_ngram", "shortlist")
+SEARCH_LACKS = ("method", "no_repeat_ngram", "shortlist")
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
@@ -96,7 +96,7 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """Write the files listed above into a folder. Raises HeedfulError where transformers cannot read them later on."""
     transformers()
     config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
-    search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+    search = require_beam_search(search_of(bundle.recipe, "the model"), "huggingface")
     tokenizers = bundle.tokenizers
     union = config.tie != "all"
     n_positions = _positions(config, search)
@@ -115,7 +115,7 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
 
 def open_export(folder: Path) -> Engine:
     """What plain transformers makes of the folder."""
-    search: SearchConfig = resolve(SearchConfig, [Layer("", read_toml(folder / "recipe.toml").values["search"])]).config
+    search = require_beam_search(search_of(read_toml(folder / "recipe.toml").values, "the export"), "huggingface")
     return TransformersEngine(folder, search, load_tokenizers(folder).target.piece)
 
 
@@ -151,7 +151,7 @@ def model_json(config: TransformerConfig, n_symbols: int, n_positions: int) -> J
     }
 
 
-def generation_json(search: SearchConfig, n_positions: int) -> Json:
+def generation_json(search: BeamSearch, n_positions: int) -> Json:
     """`generation_config.json`. Its length penalty divides by |Y|^alpha, ours by ((5 + |Y|) / 6)^alpha."""
     return {
         "num_beams": search.beam,
@@ -167,7 +167,7 @@ def generation_json(search: SearchConfig, n_positions: int) -> Json:
     }
 
 
-def model_card(config: TransformerConfig, search: SearchConfig, union: bool) -> str:
+def model_card(config: TransformerConfig, search: BeamSearch, union: bool) -> str:
     """README.md of the export: how to use it, and what differs."""
     one = (
         "`tokenizer` encodes sources and decodes targets: one vocabulary holds the target's symbols, then the source's."
@@ -183,7 +183,7 @@ def model_card(config: TransformerConfig, search: SearchConfig, union: bool) -> 
     )
 
 
-def _positions(config: TransformerConfig, search: SearchConfig) -> int:
+def _positions(config: TransformerConfig, search: BeamSearch) -> int:
     """The most tokens of a source or a target with its EOS or BOS: learned, or what search asks for at most."""
     wanted = search.max_source + search.max_extra + 1
     return config.max_positions if config.positions == "learned" else wanted

@@ -21,8 +21,7 @@ from torch import Tensor
 
 from heedful.config import Layer, Tree, resolve, to_tree
 from heedful.datasets.catalogue import IMPORTED
-from heedful.decoding.config import SearchConfig
-from heedful.decoding.translator import Translator
+from heedful.decoding.config import require_beam_search, search_of, with_changes
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.export.huggingface_engine import TransformersEngine
@@ -33,6 +32,7 @@ from heedful.models.bundle import Bundle, save_bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
 from heedful.models.weights import FILE, load_weights, read_tensors
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig
 from heedful.text.interface import Tokenizer
 from heedful.text.pieces import LANGUAGE_CODE, PieceTokenizer
@@ -188,11 +188,12 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     refuse_existing(out)
     package("transformers")
     bundle = import_marian(folder)
-    search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
+    search = require_beam_search(search_of(bundle.recipe, "the checkpoint"), "Marian")
     theirs = TransformersEngine(folder, search)
     with prepared_place(out) as partial:
         save_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
-        native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1, "precision": "float32"})
+        greedy = with_changes(search, {"beam": 1, "precision": "float32"})
+        native = translator_of(bundle.model, bundle.tokenizers, greedy)
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)
         parity = compare_engines(native, theirs, compared)
         write_parity(partial, parity)
@@ -219,7 +220,7 @@ def _recipe(checkpoint: Checkpoint, model: TransformerConfig) -> Tree:
         "data": {"catalogue": IMPORTED},
         "tokenizer": {"joint": model.tie == "all", "source": to_tree(SIDE)},
         "model": to_tree(model),
-        "search": to_tree(resolve(SearchConfig, [Layer("the checkpoint", search)]).config),
+        "search": to_tree(search_of({"search": search}, "the checkpoint")),
     }
 
 

@@ -22,6 +22,7 @@ from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.interface import Seq2Seq
 from heedful.models.weights import weights_of, write_tensors
+from heedful.tasks.table import task_of
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
@@ -56,8 +57,7 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """
     onnx: Any = package("onnx")
     config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
-    assert isinstance(bundle.model, Seq2Seq), "only Transformers are expressible"
-    write_graphs(bundle.model, config, folder, _facts(bundle, config))
+    write_graphs(task_of(bundle.model).decoder_of(bundle.model, "ONNX"), config, folder, _facts(bundle, config))
     if precision == "int8":
         _quantise(folder / ENCODER)
         _quantise(folder / STEP)

@@ -3,20 +3,22 @@
 Knows the names of the graphs' inputs and outputs, and nothing of what is inside.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, NoReturn, final
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attention import Map
-from heedful.config import Layer, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.config import read_toml
+from heedful.decoding.config import search_of
+from heedful.decoding.sequence_backend import SequenceBackend
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
+from heedful.layers.product import Readout
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
@@ -35,9 +37,8 @@ def open_export(folder: Path) -> Translator:
         raise HeedfulError(f"The tokenizer files in {folder} are not those of its graphs.", hint=hint)
     recipe = read_toml(folder / "recipe.toml")
     # The precision of the native engine says nothing of an export, which has the one that it was made with.
-    settings = {key: value for key, value in recipe.values["search"].items() if key != "precision"}
-    search = resolve(SearchConfig, [Layer(recipe.origin, settings)]).config
-    return Translator(model, tokenizers, search)
+    search = search_of(recipe.values, recipe.origin).model_copy(update={"precision": "float32"})
+    return Translator(SequenceBackend(model, search, tokenizers.target.decode), tokenizers)
 
 
 def tokenizers_fact(tokenizers: Tokenizers) -> str:
@@ -123,12 +124,26 @@ class OnnxModel(Seq2Seq):
     def longest(self) -> int | None:
         return int(self.facts["longest"]) if "longest" in self.facts else None
 
-    def output_weight(self) -> Float[Tensor, "V D"]:
-        hint = "Use the engine native or ctranslate2, with the bundle that it was made from."
-        raise ConfigError("The engine onnx has no `shortlist`: its output matrix is inside its graph.", hint=hint)
+    def output_weight(self) -> NoReturn:
+        raise ValueError("The output matrix of an ONNX export is inside its graph.")
+
+    def readout(self, make: Callable[[Tensor, Tensor | None], Readout]) -> Readout:
+        return OnnxReadout()
 
     def logits(self, hidden: Float[Tensor, "*rows V"]) -> Float[Tensor, "*rows V"]:
         return hidden
+
+
+@final
+class OnnxReadout(Readout):
+    """The output layer of a step that ends with it: its logits, as they are."""
+
+    def __call__(self, hidden: Float[Tensor, "*rows V"]) -> Float[Tensor, "*rows V"]:
+        return hidden
+
+    def among(self, ids: Int[Tensor, " U"]) -> NoReturn:
+        hint = "Use the engine native or ctranslate2, with the bundle that it was made from."
+        raise ConfigError("The engine onnx has no `shortlist`: its output matrix is inside its graph.", hint=hint)
 
 
 def _refuse_maps(maps: list[Map] | None) -> None:

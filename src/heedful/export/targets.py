@@ -21,10 +21,9 @@ from typing import NamedTuple, Protocol, cast
 import tomlkit
 
 import heedful
-from heedful.config import Layer, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.config import read_toml
+from heedful.decoding.config import search_of, with_changes
 from heedful.decoding.shortlist import Shortlist, save_shortlist
-from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
@@ -32,6 +31,7 @@ from heedful.export.place import prepared_place, put_in_place
 from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.tasks.table import translator_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
@@ -129,11 +129,13 @@ def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
     if refused := [*own, *module.refusals(config, bundle.tokenizers)]:
         hint = f"No target has {own[0].split()[0]}: heedful itself does." if own else "Choose another target."
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint=hint)
-    search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+    search = search_of(bundle.recipe, "the model")
     for key in module.SEARCH_LACKS:
-        if getattr(search, key):
+        value = getattr(search, key)
+        if value and value != "beam":
             hint = f"Take `{key}` out of [search] in the bundle's recipe.toml, or use the native engine."
-            raise ConfigError(f"{target} has no `{key}`, which this model's recipe asks for.", hint=hint)
+            asked = f'`{key}` = "{value}"' if isinstance(value, str) else f"`{key}`"
+            raise ConfigError(f"{target} has no {asked}, which this model's recipe asks for.", hint=hint)
     for name in NEEDS.get(target, ()):
         package(name)
 
@@ -166,9 +168,9 @@ def export_bundle(
     check_expressible(bundle, target, precision)
     with prepared_place(out) as partial:
         write_export(bundle, partial, target, precision, shortlist)
-        search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
         exact = {"precision": "float32", **({"beam": 1} if target in GREEDY else {})}  # the original, as it was trained
-        native = Translator(bundle.model, bundle.tokenizers, search, shortlist).with_search(exact)
+        search = with_changes(search_of(bundle.recipe, "the model"), exact)
+        native = translator_of(bundle.model, bundle.tokenizers, search, shortlist)
         tolerance = target_module(target).TOLERANCES[precision]
         parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
         write_parity(partial, parity)

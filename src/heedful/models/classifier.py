@@ -61,7 +61,7 @@ class Classifier(EncoderOnly):
         one_place = torch.ones_like(words[:, :1])
         return Prediction(self.output(hidden)[:, None], one_place, read.penalty, read.drawn)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
     def added_loss(self, answer: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:

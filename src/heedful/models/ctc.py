@@ -37,9 +37,11 @@ class CTC(EncoderOnly):
     place, or `upsample` places are made of a frame by as many matrices.
     """
 
+    task = "ctc"
+
     def __init__(self, config: CTCConfig, source_size: int, target_size: int) -> None:
         super().__init__()
-        self.config, self.alignment = config, config.loss
+        self.config = config
         speech = config.frame_width is not None
         self.embed_source = None if speech else Embedding(source_size, config.d_model, scaled=True)
         width = (config.frame_width or config.d_model) * config.stride
@@ -66,8 +68,8 @@ class CTC(EncoderOnly):
         hidden = self.encoder(self.dropout(places), read)[-1]
         return Prediction(self.output(self.dropout(hidden)), times < lengths[:, None])
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
-        return self.config.places(n_source)
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+        return self.config.output_lengths(n_source)
 
     def _frames(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Frames:
         lengths = src_mask.sum(dim=1) - 1  # the last token is EOS

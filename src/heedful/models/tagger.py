@@ -44,7 +44,7 @@ class Tagger(EncoderOnly):
         words = src_mask[:, 1:]  # a place is a word if a real token follows: the last one is EOS
         return Prediction(self.output(self.dropout(self._read(layers)[:, :-1])), words)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return n_source
 
     def _read(self, layers: list[Float[Tensor, "B S H"]]) -> Float[Tensor, "B S H"]:

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 from heedful.config import to_tree
 from heedful.decoding.shortlist import load_shortlist, save_shortlist
-from heedful.decoding.translator import Translator
 from heedful.evaluation.evaluate import Evaluation, Occasion, result_rows
 from heedful.evaluation.score import Score
+from heedful.events import Report
 from heedful.models.bundle import Bundle, is_bundle, save_bundle
 from heedful.models.interface import Model
 from heedful.models.weights import FILE, average, count_parameters, load_weights
-from heedful.pipeline.evaluate_split import describe_search, final_split, read_test_set, score_test_set
-from heedful.pipeline.prepare import Report
+from heedful.pipeline.evaluate_split import describe_search, dev_search, final_split, read_test_set, score_test_set
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split
 from heedful.records.manifest import ManifestRow, manifest_rows
 from heedful.records.results import Result
 from heedful.records.run import Run
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers
 from heedful.training.checkpoint import CheckpointFolder, read_progress
 
@@ -55,7 +55,9 @@ def finish(
         _bundle(recipe, run, model, tokenizers, chosen)
     split = final_split(recipe.data)
     report("evaluating", {"split": split})
-    evaluation = score_test_set(Translator(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe)
+    evaluation = score_test_set(
+        translator_of(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe
+    )
     if replaces:
         _bundle(recipe, run, model, tokenizers, chosen)
     record(recipe, run, evaluation, chosen, split)
@@ -99,8 +101,7 @@ def record(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, spl
 
 
 def _validations(recipe: Recipe, run: Run) -> Iterator[Result]:
-    beams = {"beam": recipe.evaluation.dev_beam, "temperature": None, "mbr_samples": None}
-    decode = describe_search(recipe.search.model_copy(update=beams), recipe.model)
+    decode = describe_search(dev_search(recipe), recipe.model)
     for event in run.read_log("validation"):
         measured = {name: event[name] for name in ("loss", "perplexity", *recipe.evaluation.metrics) if name in event}
         for metric, value in measured.items():

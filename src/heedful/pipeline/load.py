@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast, get_args
 
-from heedful.config import read_toml, resolve
+from heedful.config import resolve
 from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.shortlist import load_shortlist
 from heedful.decoding.translator import Translator
@@ -12,10 +12,10 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.targets import is_export
 from heedful.models.bundle import is_bundle, load_bundle
 from heedful.models.device import DeviceName, choose_device
-from heedful.models.interface import Seq2Seq
-from heedful.recipe.recipe import Recipe, of_run
+from heedful.recipe.recipe import Recipe, of_run, read_stored
 from heedful.recipe.tables import KINDS
 from heedful.records.run import Run, is_run
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers
 
 
@@ -51,7 +51,8 @@ def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     folder = bundle_folder(Path(path))
     bundle = load_bundle(folder, KINDS)
     shortlist = load_shortlist(folder, bundle.tokenizers)
-    return Translator(bundle.model.to(choose_device(device)), bundle.tokenizers, _made_with(folder).search, shortlist)
+    model = bundle.model.to(choose_device(device))
+    return translator_of(model, bundle.tokenizers, _made_with(folder).search, shortlist)
 
 
 def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -> Translator:
@@ -72,14 +73,9 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
                 raise ConfigError(f"{name} has another {side} tokenizer than {path}.", hint=hint)
     if not rest:
         return first
-    models = [one.model for one in (first, *rest)]
-    decoding = [model for model in models if isinstance(model, Seq2Seq)]
-    if len(decoding) < len(models):
-        raise ConfigError(
-            "An ensemble is of models with a decoder; one of these answers at once.", hint="Leave it out."
-        )
-    model = Ensemble(decoding, cast(Mean, mean or "arithmetic"))
-    return Translator(model, first.tokenizers, first.search, first.shortlist)
+    model = Ensemble([one.backend.decoder("An ensemble") for one in (first, *rest)], cast(Mean, mean or "arithmetic"))
+    shortlist = load_shortlist(bundle_folder(path), first.tokenizers)
+    return translator_of(model, first.tokenizers, first.search, shortlist)
 
 
 def recipe_of(path: str | Path) -> Recipe:
@@ -89,7 +85,7 @@ def recipe_of(path: str | Path) -> Recipe:
 
 
 def _made_with(bundle: Path) -> Recipe:
-    return resolve(Recipe, [read_toml(bundle / "recipe.toml")]).config
+    return resolve(Recipe, [read_stored(bundle / "recipe.toml")]).config
 
 
 def run_around(model: Path) -> Run | None:

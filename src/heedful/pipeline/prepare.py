@@ -6,45 +6,29 @@ Knows no model.
 import json
 import shutil
 from bisect import bisect_left
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from heedful.config import Tree, to_tree
 from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Fingerprint, FingerprintedPairs, Pair, fingerprint
-from heedful.data.store import PairStore, Possible, build_store, open_store
-from heedful.errors import CheckFailed, ConfigError, HeedfulError, counted
-from heedful.models.config import EncoderOnlyConfig, TransformerConfig
-from heedful.models.ctc_config import CTCConfig
-from heedful.pipeline.absent import Unknown, absent_answers, stored_targets, unknown_labels
+from heedful.data.store import PairStore, build_store, open_store
+from heedful.errors import CheckFailed, ConfigError, HeedfulError
+from heedful.events import Report
+from heedful.models.config import TransformerConfig
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split, optional_splits, readers
+from heedful.tasks.table import task_of
+from heedful.tasks.task import Encoded
 from heedful.text.files import write_text
-from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
-from heedful.text.vocabulary import EOS
-from heedful.training.ctc import needed_places
+from heedful.text.tokenizer import load_tokenizers, train_tokenizers
 
 DONE = "prepared"  # written last; holds what it was made from
 NO_LIMIT = 1 << 30  # dev pairs of any length count
 
 
-class Report(Protocol):
-    """Told of what happens while it happens: an event's name and its facts."""
-
-    def __call__(self, event: str, facts: Mapping[str, Any], /) -> None: ...
-
-
-class Prepared(NamedTuple):
-    """What training reads."""
-
-    tokenizers: Tokenizers
-    train: PairStore
-    dev: PairStore
-
-
-def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = False) -> Prepared:
+def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = False) -> Encoded:
     """Train the tokenisers and encode the corpora into `folder`, or open what is there, complete, of this recipe, and
     of the pairs that it names today.
 
@@ -60,17 +44,11 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
         corpus = _prepare(recipe, folder, report)
         made_from = {**_origin(recipe), "corpus": corpus}
         write_text(folder / DONE, json.dumps(made_from, ensure_ascii=False, indent=1) + "\n")
-    prepared = Prepared(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
+    prepared = Encoded(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
     report("prepared", _facts(prepared))
-    if recipe.model.one_vocabulary:
-        for split, store in (("train", prepared.train), ("dev", prepared.dev)):
-            _report_absent(split, store, report)
-    elif isinstance(recipe.model, EncoderOnlyConfig):
-        if recipe.model.labels is not None:
-            _check_labels(recipe, prepared.train)
-        report_unknown("dev", unknown_labels(stored_targets(prepared.dev)), len(prepared.dev), report)
-    if recipe.model.reads_parts:
-        _check_parts(recipe, prepared.train)
+    for split, store in (("train", prepared.train), ("dev", prepared.dev)):
+        recipe.model.check_pairs(split, store, report)
+    task_of(recipe.model).check_labels(recipe.model, prepared, report)
     return prepared
 
 
@@ -112,7 +90,7 @@ def _shown(pair: Pair) -> str:
 def _origin(recipe: Recipe) -> Tree:
     """Everything in a recipe that decides what is prepared, but for the pairs themselves."""
     parts = {"seed": recipe.seed, "data": to_tree(recipe.data), "tokenizer": to_tree(recipe.tokenizer)}
-    if _possible(recipe) is not None:
+    if task_of(recipe.model).learnable(recipe.model) is not None:
         parts["model"] = to_tree(recipe.model)
     return parts
 
@@ -148,19 +126,11 @@ def _prepare(recipe: Recipe, folder: Path, report: Report) -> Tree:
     report("encoding", {})
     train, dev = (FingerprintedPairs(load_split(recipe.data, split)) for split in ("train", "dev"))
     longest = recipe.data.max_length
-    store = build_store(folder / "train", train, tokenizers, longest, _possible(recipe))
+    store = build_store(folder / "train", train, tokenizers, longest, task_of(recipe.model).learnable(recipe.model))
     if any(store.dropped.values()):
         report("data warning", _left_out(store, longest))
     build_store(folder / "dev", dev, tokenizers, NO_LIMIT)
     return {"train": train.fingerprint._asdict(), "dev": dev.fingerprint._asdict()}
-
-
-def _possible(recipe: Recipe) -> Possible | None:
-    """Which pairs a CTC model that shall leave out the impossible ones can learn; None for all other models."""
-    model = recipe.model
-    if not isinstance(model, CTCConfig) or not model.drop_impossible:
-        return None
-    return lambda source, target: model.places(len(source)) >= needed_places(target)
 
 
 def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
@@ -179,50 +149,7 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     return {"text": text, "hint": hint}
 
 
-def _report_absent(split: str, store: PairStore, report: Report) -> None:
-    """Say which answers a model that answers with words of the source cannot give."""
-    absent = absent_answers(store)
-    if absent.count == len(store):
-        hint = 'A reader answers with a word of the story; `kind = "memory"` answers with any word.'
-        raise ConfigError(f"{split}: no story holds its answer, in any of {len(store):,} pairs.", hint=hint)
-    if absent.first is not None:
-        text = (
-            f"{split}:{absent.first}: the first of {absent.count:,} answers, among {len(store):,}, that no story holds."
-        )
-        hint = 'They teach nothing and are never given; `kind = "memory"` answers with any word.'
-        report("data warning", {"text": text, "hint": hint})
-
-
-def _check_labels(recipe: Recipe, train: PairStore) -> None:
-    """Raises ConfigError where the vocabulary has no room for all labels."""
-    cut = unknown_labels(stored_targets(train))
-    if cut.first is not None:
-        text = f"train:{cut.first}: the first of {counted(cut.count, 'pair')}, among {len(train):,}"
-        size = (recipe.tokenizer.target or recipe.tokenizer.source).vocab_size
-        hint = f"Raise tokenizer.target.vocab_size, which is {size:,}."
-        raise ConfigError(f"{text}, with a label for which the vocabulary has no room.", hint=hint)
-
-
-def _check_parts(recipe: Recipe, train: PairStore) -> None:
-    """Raises ConfigError where no source has parts, though the model reads them."""
-    if not any((train.arrays(index)[0] == EOS).any() for index in range(len(train))):
-        message = f"train: `{recipe.tokenizer.source.separator}` stands in no source, so that none has parts."
-        raise ConfigError(message, hint="Set tokenizer.source.separator to the word that stands between them.")
-
-
-def report_unknown(split: str, unknown: Unknown, pairs: int, report: Report) -> None:
-    """Say which labels of a split no model that is trained on these pairs can give; ConfigError where that is all."""
-    if unknown.first is None:
-        return
-    if not unknown.any_known:
-        hint = "Are these the labels of the same task?"
-        raise ConfigError(f"{split}: training has none of the labels of its {counted(pairs, 'pair')}.", hint=hint)
-    text = f"{split}:{unknown.first}: the first of {counted(unknown.count, 'pair')}, among {pairs:,}"
-    hint = "It is never given and counts as wrong. Is it misspelt?"
-    report("data warning", {"text": f"{text}, with a label that no training pair has.", "hint": hint})
-
-
-def _facts(prepared: Prepared) -> dict[str, Any]:
+def _facts(prepared: Encoded) -> dict[str, Any]:
     return {
         "train_pairs": len(prepared.train),
         "dev_pairs": len(prepared.dev),

@@ -9,11 +9,11 @@ import torch
 from heedful.data.lexicon import NULL, learn_lexicon
 from heedful.data.store import PairStore, open_store
 from heedful.decoding.shortlist import Shortlist, save_shortlist, shortlist_of
-from heedful.errors import ConfigError, HeedfulError
+from heedful.errors import HeedfulError
 from heedful.models.bundle import is_bundle, load_bundle
-from heedful.models.interface import Seq2Seq
 from heedful.recipe.tables import KINDS
 from heedful.records.run import Run
+from heedful.tasks.table import task_of
 from heedful.text.tokenizer import load_tokenizers
 
 
@@ -34,8 +34,8 @@ def make_shortlist(folder: Path, k: int, frequent: int) -> Made:
         if not is_bundle(run.bundle):
             hint = f"Finish it with: heedful train --resume {folder}"
             raise HeedfulError(f"The run {folder} has no model yet.", hint=hint)
-        if not isinstance(load_bundle(run.bundle, KINDS).model, Seq2Seq):
-            raise ConfigError("A shortlist is for a decoder; this model answers at once.", hint="Leave it out.")
+        model = load_bundle(run.bundle, KINDS).model
+        task_of(model).decoder_of(model, "A shortlist")
         tokenizers = load_tokenizers(run.bundle)
         train, dev = open_store(run.data / "train"), open_store(run.data / "dev")
         if train.tokenizer_fingerprints != (tokenizers.source.fingerprint, tokenizers.target.fingerprint):

@@ -11,26 +11,27 @@ import torch
 
 from heedful.config import to_toml
 from heedful.data.batch import Batch, BatchPlan, load_batch
-from heedful.decoding.translator import Translator
 from heedful.errors import CannotWrite, ConfigError, HeedfulError, Interrupted
 from heedful.evaluation.metrics import metrics_for
+from heedful.events import Report, silent
 from heedful.models.device import choose_device, device_of
-from heedful.models.interface import EncoderOnly, Model
-from heedful.pipeline.absent import unknown_labels
-from heedful.pipeline.evaluate_split import TestSet, check_items, final_split, read_test_set, score_test_set
+from heedful.models.interface import Model
+from heedful.pipeline.evaluate_split import TestSet, check_items, dev_search, final_split, read_test_set, score_test_set
 from heedful.pipeline.finish import Finished, finish
 from heedful.pipeline.prefetch import Prefetch
 from heedful.pipeline.preflight import Preflight, preflight
-from heedful.pipeline.prepare import Prepared, Report, prepare, report_unknown
+from heedful.pipeline.prepare import prepare
 from heedful.pipeline.speed import with_resolved_precision
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
 from heedful.recipe.tables import build_model
 from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
+from heedful.tasks.table import compute_loss, task_of, translator_of
+from heedful.tasks.task import Encoded
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.interrupt import stop_on_signal, stop_on_termination
 from heedful.training.kernel_caches import bound_kernel_caches
-from heedful.training.loop import Diverged, Outcome, Trainer, Validation, compute_loss
+from heedful.training.loop import Diverged, Outcome, Trainer, Validation
 
 CHANGEABLE = (
     "run",
@@ -40,10 +41,6 @@ CHANGEABLE = (
     "training.threads",
     "training.device",
 )
-
-
-def silent(_event: str, _facts: Mapping[str, Any]) -> None:
-    """A report that nobody reads."""
 
 
 class Trained(NamedTuple):
@@ -112,20 +109,19 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
         return found
 
 
-def new_model(recipe: Recipe, prepared: Prepared) -> Model:
+def new_model(recipe: Recipe, prepared: Encoded) -> Model:
     """The model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
     torch.manual_seed(seed_of(recipe.seed, "initial weights"))
     try:
         target = prepared.tokenizers.target
         model = build_model(recipe.model, len(prepared.tokenizers.source), len(target))
-        if isinstance(model, EncoderOnly):
-            model.name_labels([target.symbol(index) for index in range(len(target))])
+        task_of(model).prepare_model(model, prepared.tokenizers)
         return model.to(choose_device(recipe.training.device))
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def plan_of(recipe: Recipe, prepared: Prepared) -> BatchPlan:
+def plan_of(recipe: Recipe, prepared: Encoded) -> BatchPlan:
     """The order of batches over endless epochs."""
     train = prepared.train
     return BatchPlan(train.source_lengths, train.target_lengths, recipe.training.max_tokens, recipe.seed)
@@ -145,7 +141,13 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
     _check_measurable(recipe, prepared, model, log)
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
     trainer = Trainer(
-        model, recipe.training, d_model=recipe.model.d_model, seed=recipe.seed, checkpoints=checkpoints, log=log
+        model,
+        task_of(model).objective(recipe.training),
+        recipe.training,
+        d_model=recipe.model.d_model,
+        seed=recipe.seed,
+        checkpoints=checkpoints,
+        log=log,
     )
     run.truncate_log(checkpoints.last_progress().update)
     try:
@@ -162,7 +164,7 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
     return Trained(run.folder, outcome, finish(recipe, run, model, prepared.tokenizers, checkpoints, log))
 
 
-def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[int], Batch]:
+def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[int], Batch]:
     device = choose_device(recipe.training.device)
 
     def batch_at(index: int) -> Batch:
@@ -172,13 +174,11 @@ def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[i
     return batch_at
 
 
-def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validation]:
+def _validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validation]:
     """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
     items = _dev_sample(recipe)
-    search = recipe.search.model_copy(
-        update={"beam": recipe.evaluation.dev_beam, "temperature": None, "mbr_samples": None}
-    )
+    search = dev_search(recipe)
 
     def validate(model: Model) -> Validation:
         batches = (load_batch(prepared.dev, numbers).to(device_of(model)) for numbers in plan.epoch(0))
@@ -187,7 +187,7 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validati
         loss = sum(float(one.nll) for one in losses) / tokens
         values = {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "tokens": tokens}
         if items.sources:
-            found = score_test_set(Translator(model, prepared.tokenizers, search), items, recipe)
+            found = score_test_set(translator_of(model, prepared.tokenizers, search), items, recipe)
             values["sentences"] = len(items.sources)
             values.update({score.metric: score.value for score in found.scores})
         return Validation(values, _selected(recipe, values))
@@ -195,17 +195,14 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validati
     return validate
 
 
-def _check_measurable(recipe: Recipe, prepared: Prepared, model: Model, report: Report) -> None:
+def _check_measurable(recipe: Recipe, prepared: Encoded, model: Model, report: Report) -> None:
     """A test file that is missing, or that cannot be scored, is an error now, not after training."""
-    translator, final = Translator(model, prepared.tokenizers, recipe.search), final_split(recipe.data)
+    final = final_split(recipe.data)
     judging = read_test_set(recipe.data, final)
     for items in (_dev_sample(recipe), judging):
-        check_items(recipe, translator, items)
-    if final != "dev" and isinstance(model, EncoderOnly):  # of dev this was said before
-        encode_all = prepared.tokenizers.target.encode_all
-        report_unknown(
-            final, unknown_labels(enumerate(map(encode_all, judging.references))), len(judging.sources), report
-        )
+        check_items(recipe, model, prepared.tokenizers, items)
+    if final != "dev":  # of dev this was said before
+        task_of(model).check_final_split(model, prepared.tokenizers, judging.held, report)
 
 
 def _dev_sample(recipe: Recipe) -> TestSet:

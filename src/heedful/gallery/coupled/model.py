@@ -104,7 +104,7 @@ class Coupled(EncoderOnly):
         read = self.reads.repeat_interleave(2 * self.config.n_forms, dim=1)  # [V 4K]
         return nn.functional.linear(features, self.output.weight * read, self.output.bias)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return n_source
 
     def _words(self, embedded: Float[Tensor, "B S D"], words: Bool[Tensor, "B S"]) -> Float[Tensor, "B S H"]:

@@ -61,7 +61,7 @@ class ESIM(EncoderOnly):
         parts = 1 + sum(token == EOS for token in source)
         return None if parts == 2 else f"a premise and a hypothesis are 2 parts, but here are {parts}"
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
     def vectors(

@@ -162,5 +162,5 @@ class Hierarchical(EncoderOnly):
         document = self.reading(embedded, src_mask, parts_of(src, src_mask), maps)
         return Prediction(self.output(self.dropout(document))[:, None], torch.ones_like(src_mask[:, :1]))
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

@@ -73,7 +73,7 @@ class Reader(EncoderOnly):
     def validation_error(self, source: Sequence[int]) -> str | None:
         return story_error(source)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
     def _read(
