@@ -40,34 +40,34 @@ def only_with(**choices: Collection[Any]) -> dict[str, Any]:
     return {"only_with": {choice: list(values) for choice, values in choices.items()}}
 
 
-def unused_settings(config: BaseModel) -> set[str]:
-    """List the settings that have no effect, because of what others are."""
-    return {name for name, _ in _unused(config)}
+def unused_settings(kind: type[BaseModel], values: Mapping[str, Any]) -> set[str]:
+    """Find the settings of a configuration with these values that have no effect, because of what others are."""
+    return {name for name, _ in _unused(kind, values)}
 
 
 def refuse_unused(config: BaseModel) -> None:
-    """Raises ValueError for a setting that is not at its default and has no effect."""
-    for name, choice in _unused(config):
+    """Raise ValueError for a setting that is not at its default and has no effect."""
+    values = {name: getattr(config, name) for name in type(config).model_fields}
+    for name, choice in _unused(type(config), values):
         default = type(config).model_fields[name].default
-        if getattr(config, name) == default:
+        if values[name] == default:
             continue
-        wanted = " or ".join(json.dumps(value) for value in _only_with(config, name)[choice])
+        wanted = " or ".join(json.dumps(value) for value in _only_with(type(config), name)[choice])
         way_out = f"leave it out, or set it to {json.dumps(default)}" if default is not None else "leave it out"
-        chosen = json.dumps(getattr(config, choice))
-        raise ValueError(f"`{name}` is of `{choice}` = {wanted}, but that is {chosen}: {way_out}")
+        raise ValueError(f"`{name}` is of `{choice}` = {wanted}, but that is {json.dumps(values[choice])}: {way_out}")
 
 
-def _unused(config: BaseModel) -> Iterator[tuple[str, str]]:
+def _unused(kind: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The settings without effect, each with the choice that makes it so."""
-    for name in type(config).model_fields:
-        for choice, values in _only_with(config, name).items():
-            if getattr(config, choice) not in values:
+    for name in kind.model_fields:
+        for choice, effective in _only_with(kind, name).items():
+            if values.get(choice, kind.model_fields[choice].default) not in effective:
                 yield name, choice
                 break
 
 
-def _only_with(config: BaseModel, name: str) -> dict[str, list[Any]]:
-    extra = type(config).model_fields[name].json_schema_extra
+def _only_with(kind: type[BaseModel], name: str) -> dict[str, list[Any]]:
+    extra = kind.model_fields[name].json_schema_extra
     return cast(dict[str, list[Any]], extra.get("only_with", {})) if isinstance(extra, dict) else {}
 
 

@@ -171,7 +171,7 @@ class TestOptions:
 
     def test_greedy(self, bundle: Path, give: Callable, heedful: Callable) -> None:
         loaded = load(bundle)
-        greedy = translator_of(loaded.model, loaded.tokenizers, loaded.search.model_copy(update={"beam": 1}))
+        greedy = translator_of(loaded.backend.model, loaded.tokenizers, loaded.search.model_copy(update={"beam": 1}))
         lines = ["abc", "de fg", "jk ü"]
         give("".join(f"{line}\n" for line in lines).encode())
         wanted = "".join(f"{found.text}\n" for found in greedy.translate(lines))

@@ -7,7 +7,7 @@ from functools import cache
 import torch
 
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch, with_changes
 from heedful.decoding.translator import Translator
 from heedful.models.config import TransformerConfig
 from heedful.models.interface import Seq2Seq
@@ -62,4 +62,4 @@ def model() -> Seq2Seq:
 
 def reverser(changes: Mapping[str, object] | None = None) -> Translator:
     """The trained model with some search settings changed."""
-    return translator_of(model(), TOKENIZERS, SearchConfig.model_validate({"beam": 4, **(changes or {})}))
+    return translator_of(model(), TOKENIZERS, with_changes(BeamSearch(beam=4), changes or {}))

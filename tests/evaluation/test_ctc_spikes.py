@@ -23,9 +23,11 @@ from heedful.trace import Map
 class Said(EncoderOnly):
     """Says a path that is given, whatever it reads."""
 
-    def __init__(self, path: Sequence[int], alignment: str) -> None:
+    task = "ctc"
+
+    def __init__(self, path: Sequence[int], task: str) -> None:
         super().__init__()
-        self.path, self.alignment = path, alignment  # pyright: ignore[reportAttributeAccessIssue]
+        self.path, self.task = path, task  # pyright: ignore[reportAttributeAccessIssue]
         self.weight = torch.nn.Parameter(torch.zeros(1))
 
     def predict(self, src: Tensor, src_mask: Tensor, maps: list[Map] | None = None) -> Prediction:
@@ -36,9 +38,9 @@ class Said(EncoderOnly):
         return np.full_like(n_source, len(self.path))
 
 
-def saying(path: Sequence[int], alignment: str = "ctc") -> Translator:
+def saying(path: Sequence[int], task: str = "ctc") -> Translator:
     words = train_tokenizer(SideConfig(kind="words"), ["a b c"], 1)
-    return translator_of(Said(path, alignment), Tokenizers(words, words), BeamSearch())
+    return translator_of(Said(path, task), Tokenizers(words, words), BeamSearch())
 
 
 def test_spikes_by_hand() -> None:
@@ -51,7 +53,7 @@ def test_nothing_is_said() -> None:
     assert blank_spikes(saying([0, 0]), ["a"]) == {"blank": 100.0, "places a symbol": 0.0}
 
 
-@pytest.mark.parametrize(("sources", "alignment"), [([], "ctc"), (["a"], "places")])
-def test_nothing_to_look_at(sources: list[str], alignment: str) -> None:
+@pytest.mark.parametrize(("sources", "task"), [([], "ctc"), (["a"], "labels")])
+def test_nothing_to_look_at(sources: list[str], task: str) -> None:
     with pytest.raises(ValueError, match="`sources` must hold some, for a model that aligns"):
-        blank_spikes(saying([0, 4], alignment), sources)
+        blank_spikes(saying([0, 4], task), sources)

@@ -8,7 +8,7 @@ import torch
 from tests.pipeline.little import MEASURING, MODEL, TRAINING
 
 from heedful.config import to_tree
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import search_of, with_changes
 from heedful.decoding.translator import Translator
 from heedful.models.bundle import Bundle
 from heedful.models.kinds import build_model
@@ -40,7 +40,7 @@ def random_bundle(*changes: str, model: Mapping[str, object] | None = None) -> B
 
 def native(bundle: Bundle, search: Mapping[str, object]) -> Translator:
     """The native engine with some settings of search changed."""
-    settings = SearchConfig.model_validate({**bundle.recipe["search"], **search})
+    settings = with_changes(search_of(bundle.recipe, "the bundle"), search)
     return translator_of(bundle.model, bundle.tokenizers, settings)
 
 

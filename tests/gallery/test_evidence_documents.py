@@ -33,9 +33,9 @@ def translator(config: ModelConfig) -> Translator:
 
 def maps_of(asked: Translator, source: str) -> list[Map]:
     """Straight from the model."""
-    assert isinstance(asked.model, EncoderOnly)
+    assert isinstance(asked.backend.model, EncoderOnly)
     batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().predict(batch.src, batch.src_mask, maps)
+    asked.backend.model.eval().predict(batch.src, batch.src_mask, maps)
     return maps
 
 
@@ -77,10 +77,13 @@ def test_overlap_of_heads() -> None:
             cosines.append(float(a @ p / (a.norm() * p.norm())))
     assert overlap_of_heads(asked, sources)["overlap"] == pytest.approx(100 * (sum(cosines[:2]) + sum(cosines[2:])) / 4)
     with torch.no_grad():
-        for name, parameter in asked.model.named_parameters():
+        for name, parameter in asked.backend.model.named_parameters():
             if name in ("prototypes", "carry", "score.own", "score.other", "score.weight"):
                 parameter[1] = parameter[0]
-        first, second = asked.model.get_submodule("score.read.0"), asked.model.get_submodule("score.read.1")
+        first, second = (
+            asked.backend.model.get_submodule("score.read.0"),
+            asked.backend.model.get_submodule("score.read.1"),
+        )
         second.load_state_dict(first.state_dict())
     assert overlap_of_heads(asked, sources)["overlap"] == pytest.approx(100)
     other = translator(HierarchicalConfig.model_validate({"reading": "flat-attention", "d_model": 8, "d_hidden": 8}))

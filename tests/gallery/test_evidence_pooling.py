@@ -31,9 +31,9 @@ def translator(settings: Mapping[str, object]) -> Translator:
 
 def rows_of(asked: Translator, source: str) -> torch.Tensor:
     """Straight from the model: [R S]."""
-    assert isinstance(asked.model, EncoderOnly)
+    assert isinstance(asked.backend.model, EncoderOnly)
     batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().predict(batch.src, batch.src_mask, maps)
+    asked.backend.model.eval().predict(batch.src, batch.src_mask, maps)
     return maps[-1].weights[:, 0]
 
 
@@ -71,7 +71,9 @@ def test_overlap_of_rows() -> None:
         cosines += [float((unit[i] * unit[j]).sum()) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert overlap_of_rows(asked, TEXTS) == {"overlap": pytest.approx(100 * sum(cosines) / 9, rel=1e-4)}
     with torch.no_grad():
-        asked.model.get_parameter("pooling.pool.queries")[1:] = asked.model.get_parameter("pooling.pool.queries")[0]
+        asked.backend.model.get_parameter("pooling.pool.queries")[1:] = asked.backend.model.get_parameter(
+            "pooling.pool.queries"
+        )[0]
     assert overlap_of_rows(asked, TEXTS) == {"overlap": pytest.approx(100, rel=1e-4)}
     with pytest.raises(ValueError, match="one row of weights, which overlaps with no other"):
         overlap_of_rows(translator({"encoder": "none", "pooling": "attention"}), TEXTS)

@@ -29,9 +29,9 @@ def translator(config: ModelConfig) -> Translator:
 
 def maps_of(asked: Translator, source: str) -> list[Map]:
     """Straight from the model."""
-    assert isinstance(asked.model, EncoderOnly)
+    assert isinstance(asked.backend.model, EncoderOnly)
     batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().predict(batch.src, batch.src_mask, maps)
+    asked.backend.model.eval().predict(batch.src, batch.src_mask, maps)
     return maps
 
 

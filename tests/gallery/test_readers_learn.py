@@ -14,7 +14,7 @@ from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.reading.evidence import supporting_fact_hits
 from heedful.models.config import ModelConfig
 from heedful.recipe.tables import build_model
-from heedful.tasks.table import translator_of
+from heedful.tasks.table import task_of, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -57,7 +57,15 @@ def learned(config: ModelConfig, folder: Path) -> Translator:
     updates = {"max_updates": UPDATES, "warmup_steps": 20, "validate_every": UPDATES, "clip_norm": 1.0}
     rate = {"schedule": "linear", "learning_rate": 1e-2, "label_smoothing": 0.0}
     training = TrainingConfig.model_validate({**rate, **updates})
-    trainer = Trainer(model, training, d_model=16, seed=1, checkpoints=CheckpointFolder(folder, 1), log=Log([]))
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training),
+        training,
+        d_model=16,
+        seed=1,
+        checkpoints=CheckpointFolder(folder, 1),
+        log=Log([]),
+    )
     trainer.run(batch_at, scores(1.0))
     return translator_of(model, tokenizers, BeamSearch(beam=1))
 

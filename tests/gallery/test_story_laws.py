@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from heedful.training.answers import answer_loss
 from tests.gallery.stories import CONFIGS, STORIES, logits, stories, story_model
 
 from heedful.attention import Map
@@ -10,7 +9,9 @@ from heedful.gallery.reading.config import ReaderConfig
 from heedful.models.config import ModelConfig
 from heedful.models.inference import for_inference
 from heedful.models.interface import EncoderOnly
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import EOS, PAD
+from heedful.training.config import TrainingConfig
 
 EVERY_CONFIG = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 
@@ -35,7 +36,7 @@ class TestPadding:
     def test_has_no_gradient(self, config: ModelConfig) -> None:
         """The row of PAD is never moved, and what the model has is."""
         model = story_model(config).train()
-        answer_loss(model, stories(STORIES[:4], 3), 0.0, "all").smoothed.backward()
+        compute_loss(model, stories(STORIES[:4], 3), TrainingConfig(label_smoothing=0.0)).smoothed.backward()
         for name, parameter in model.named_parameters():
             assert parameter.grad is not None, name
             assert parameter.grad.any(), name

@@ -9,8 +9,9 @@ import pytest
 from tests.pipeline.little import little_settings
 
 from heedful.errors import ConfigError
-from heedful.pipeline.prepare import Prepared, prepare
+from heedful.pipeline.prepare import prepare
 from heedful.recipe.recipe import load_recipe
+from heedful.tasks.task import Encoded
 
 
 class Steps:
@@ -25,7 +26,7 @@ class Steps:
         self.facts[event] = facts
 
 
-def prepared(tmp_path: Path, *changes: str) -> tuple[Prepared, Steps]:
+def prepared(tmp_path: Path, *changes: str) -> tuple[Encoded, Steps]:
     recipe = load_recipe(None, little_settings(tmp_path / "files", *changes)).config
     steps = Steps()
     return prepare(recipe, tmp_path / "data", steps), steps

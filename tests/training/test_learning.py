@@ -11,7 +11,7 @@ from heedful.data.batch import Batch, collate
 from heedful.decoding.config import BeamSearch
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
-from heedful.tasks.table import translator_of
+from heedful.tasks.table import task_of, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -47,7 +47,15 @@ def test_learns(task: str, norm: str, tmp_path: Path) -> None:
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     updates = {"max_updates": 400, "warmup_steps": 40, "validate_every": 400}
     training = TrainingConfig.model_validate({"schedule": "linear", "learning_rate": 5e-3, **updates})
-    trainer = Trainer(model, training, d_model=48, seed=1, checkpoints=CheckpointFolder(tmp_path, 1), log=Log([]))
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training),
+        training,
+        d_model=48,
+        seed=1,
+        checkpoints=CheckpointFolder(tmp_path, 1),
+        log=Log([]),
+    )
     trainer.run(batch_at, held_out_loss)
 
     unseen = strings(-1, 100)

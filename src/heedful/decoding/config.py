@@ -51,7 +51,7 @@ class SearchConfig(Config, ABC):
         """
         common = ("no_repeat_ngram", "shortlist", "precision")
         usual = {name: type(self).model_fields[name].default for name in common}
-        own = set(self.own_settings()) - unused_settings(self)
+        own = set(self.own_settings()) - unused_settings(type(self), self.model_dump())
         named: dict[str, Any] = {name: getattr(self, name) for name in ("max_extra", *own)}
         named |= {name: getattr(self, name) for name in common if getattr(self, name) != usual[name]}
         return describe_settings(named if self.method == "beam" else {**named, "method": self.method})
@@ -175,6 +175,8 @@ def with_changes(search: SearchConfig, changes: Mapping[str, object]) -> SearchC
         hint = hint if present == "beam" else "Leave one of them out."
         raise ConfigError(f'`search.{foreign}` is of `search.method` = {owners}, but that is "{present}".', hint=hint)
     kept = {key: value for key, value in search.model_dump().items() if key in chosen.model_fields}
+    wanted = {**kept, **changes, "method": present}
+    kept = {key: value for key, value in kept.items() if key not in unused_settings(chosen, wanted)}
     layers = [Layer("model", {"search": {**kept, "method": present}}), Layer("search", {"search": dict(changes)})]
     return resolve(_Table, layers).config.search
 
