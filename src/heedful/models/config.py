@@ -14,6 +14,14 @@ Probability = Annotated[float, Field(ge=0, lt=1)]
 Tie = Literal["none", "decoder", "all"]
 Labels = Literal["word", "source"]
 
+_OF_POSITIONS = {
+    "max_positions": ("learned",),
+    "clip_distance": ("relative",),
+    "relative_values": ("relative",),
+    "n_buckets": ("t5",),
+    "max_distance": ("t5",),
+}
+
 
 class ModelConfig(Config, ABC):
     """What every model has, whatever its `kind`: `d_model`, the width of embeddings and of the vectors that predict;
@@ -98,10 +106,15 @@ class TransformerConfig(ModelConfig):
     )
     norm_epsilon: Annotated[float, Field(gt=0)] = 1e-5
     attention_bias: bool = Field(default=False, description="biases in the attention projections; the paper has none")
-    positions: Literal["sinusoidal", "t2t", "learned"] = Field(
-        default="sinusoidal", description="sinusoidal: interleaved as in the paper; t2t: [sin | cos]"
+    positions: Literal["sinusoidal", "t2t", "learned", "relative", "t5", "rotary", "alibi", "none"] = Field(
+        default="sinusoidal",
+        description="sinusoidal: the paper's; t2t: [sin | cos]; relative, t5, rotary, alibi: distances in attention",
     )
-    max_positions: Count = Field(default=1024, description="learned positions: the longest sequence")
+    max_positions: Count = Field(default=1024, description="learned: the longest sequence")
+    clip_distance: Count = Field(default=16, description="relative: k, the distance from which all count as one")
+    relative_values: bool = Field(default=False, description="relative: add a vector of each distance to values, too")
+    n_buckets: Annotated[int, Field(ge=4, multiple_of=2)] = Field(default=32, description="t5: buckets of distances")
+    max_distance: Count = Field(default=128, description="t5: the distance from which all count as one")
     scale_embedding: bool = Field(default=True, description="multiply embeddings by sqrt(d_model)")
     tie: Tie = Field(
         default="all", description="all: source, target and output share one matrix; decoder: target and output do"
@@ -121,6 +134,19 @@ class TransformerConfig(ModelConfig):
     def _heads_fit(self) -> "TransformerConfig":
         if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
             raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
+        return self
+
+    @model_validator(mode="after")
+    def _positions_fit(self) -> "TransformerConfig":
+        self.refuse_idle("positions", _OF_POSITIONS)
+        if self.positions == "rotary" and self.head_key_width % 2:
+            raise ValueError(
+                f'`positions` = "rotary" turns columns in pairs, so `d_k` must be even, but is {self.head_key_width}'
+            )
+        if self.max_distance <= self.n_buckets // 2:
+            raise ValueError(
+                f"`max_distance` must be more than half of `n_buckets` ({self.n_buckets}), but is {self.max_distance}"
+            )
         return self
 
     @property
