@@ -207,7 +207,7 @@ class TestBucketedBias:
 
 class TestRotaryPositions:
     def test_equation_34_by_complex_numbers(self) -> None:
-        """A pair of columns is a complex number, turned by e^(i m theta_i) at position m, theta_i = 10000^(-2(i-1)/d)."""
+        """A pair of columns is a complex number, at position m times e^(i m theta_i), theta_i = 10000^(-2(i-1)/d)."""
         x, _, _ = tensors(5, 5)
         turned = KINDS["rotary"].rotate(x, 3)
         for m in range(5):

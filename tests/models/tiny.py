@@ -40,7 +40,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "relative values": {"positions": "relative", "clip_distance": 3, "relative_values": True, "d_v": 5},
     "t5": {"positions": "t5", "n_buckets": 6, "max_distance": 5},
     "rotary": {"positions": "rotary"},
-    "alibi": {"positions": "alibi", "n_heads": 3},
+    "alibi": {"positions": "alibi", "n_heads": 4},
     "none": {"positions": "none"},
 }
 EVERY_VARIANT = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
