@@ -16,6 +16,7 @@ from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 TOLERANCES: Mapping[str, Tolerance] = {"float32": FLOAT32, "spoilt": FLOAT32}
+POSITIONS = ("sinusoidal", "t2t", "learned", "relative", "t5", "rotary", "alibi", "none")
 SEARCH_LACKS = ("no_repeat_ngram",)
 
 

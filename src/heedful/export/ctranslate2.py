@@ -24,7 +24,6 @@ from heedful.errors import ConfigError
 from heedful.export.ctranslate2_backend import CTranslate2Backend
 from heedful.export.ctranslate2_reader import Reader, library
 from heedful.export.parity import FLOAT32, Tolerance
-from heedful.layers.position import LearnedPositions, SinusoidalPositions, sinusoids
 from heedful.layers.sublayer import Sublayer
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
@@ -39,12 +38,12 @@ TOLERANCES: Mapping[str, Tolerance] = {
     "bfloat16": Tolerance(equal_texts=0.9, log_p=0.2),  # there 0.98, and 0.06
 }
 
-
+POSITIONS = ("sinusoidal", "t2t", "learned", "none")  # those that are a table of vectors, or zeros
 SEARCH_LACKS = ("method", "no_repeat_ngram")
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """Every Transformer can be expressed; only a model of another kind cannot."""
+    """Every Transformer can be expressed but for its positions; a model of another kind cannot."""
     return [] if config.kind == "transformer" else [f'kind = "{config.kind}"']
 
 
@@ -165,7 +164,7 @@ def _specification(ctranslate2: ModuleType, bundle: Bundle) -> Any:
 def _fill_encoder(spec: Any, model: Transformer, longest: int) -> None:
     spec.embeddings[0].weight = model.embed_source.weight
     spec.scale_embeddings = model.embed_source.scale
-    spec.position_encodings.encodings = _position_table(model.source_positions, longest)
+    spec.position_encodings.encodings = model.source_positions(longest).contiguous()
     for layer_spec, layer in zip(spec.layer, model.encoder, strict=True):
         _fill_attention(layer_spec.self_attention, layer.self_attention, layer.self_sublayer)
         _fill_feed_forward(layer_spec.ffn, layer.feed_forward, layer.feed_sublayer)
@@ -176,7 +175,7 @@ def _fill_encoder(spec: Any, model: Transformer, longest: int) -> None:
 def _fill_decoder(spec: Any, model: Transformer, longest: int) -> None:
     spec.embeddings.weight = model.embed_target.weight
     spec.scale_embeddings = model.embed_target.scale
-    spec.position_encodings.encodings = _position_table(model.target_positions, longest)
+    spec.position_encodings.encodings = model.target_positions(longest).contiguous()
     spec.projection.weight = model.output_weight()
     if model.output_bias is not None:
         spec.projection.bias = model.output_bias
@@ -186,13 +185,6 @@ def _fill_decoder(spec: Any, model: Transformer, longest: int) -> None:
         _fill_feed_forward(layer_spec.ffn, layer.feed_forward, layer.feed_sublayer)
     if isinstance(model.decoder_norm, nn.LayerNorm):
         _fill_norm(spec.layer_norm, model.decoder_norm)
-
-
-def _position_table(positions: nn.Module, longest: int) -> Tensor:
-    if isinstance(positions, LearnedPositions):
-        return positions.weight
-    assert isinstance(positions, SinusoidalPositions)
-    return sinusoids(longest, positions.d_model, positions.layout)
 
 
 def _fill_attention(spec: Any, attention: MultiHeadAttention, sublayer: Sublayer) -> None:

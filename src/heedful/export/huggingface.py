@@ -65,7 +65,7 @@ With `num_beams=1` they are the same; with no length penalty on either side they
 
 Json = dict[str, Any]
 
-
+POSITIONS = ("sinusoidal", "t2t", "learned")
 SEARCH_LACKS = ("method", "no_repeat_ngram", "shortlist")
 
 
@@ -78,7 +78,7 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     for name, own in (("d_k", config.head_key_width), ("d_v", config.head_value_width)):
         if own > width:
             refused.append(f"{name} = {own} (a head has at most d_model / n_heads = {width})")
-    if config.norm == "post" and config.positions != "sinusoidal":
+    if config.norm == "post" and config.positions in ("t2t", "learned"):
         refused.append(
             f'positions = "{config.positions}" with norm = "post" (MarianMTModel has the paper\'s sinusoids)'
         )

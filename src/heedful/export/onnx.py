@@ -26,7 +26,7 @@ from heedful.tasks.table import task_of
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
-__all__ = ["SEARCH_LACKS", "TOLERANCES", "computes_in", "export", "open_export", "refusals"]
+__all__ = ["POSITIONS", "SEARCH_LACKS", "TOLERANCES", "computes_in", "export", "open_export", "refusals"]
 
 WEIGHTS = "weights.safetensors"
 
@@ -35,12 +35,12 @@ TOLERANCES: dict[str, Tolerance] = {
     "int8": Tolerance(equal_texts=0.75, log_p=0.5),  # trained models had 0.85 to 1.0, and differences up to 0.25
 }
 
-
+POSITIONS = ("sinusoidal", "t2t", "learned", "relative", "t5", "rotary", "alibi", "none")
 SEARCH_LACKS = ("shortlist",)
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """What ONNX cannot express of a model: nothing, of the models that there are."""
+    """What ONNX cannot express of a model but its positions: nothing, of the models that there are."""
     return []
 
 

@@ -7,13 +7,13 @@ An export holds, beside the files of its target,
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
 
-Knows of a target only the five names that each target's module has: `refusals(config, tokenizers)`, what of a model
-the target cannot express; `export(bundle, folder, precision)`, which writes the target's own files into a folder
-that has the ones above but the last; `computes_in(precision)`; `open_export(folder)`, the engine that reads them;
-`TOLERANCES`, by precision.
+Knows of a target only the names that each target's module has: `POSITIONS`, which of `model.positions` it can express,
+so that a new kind is refused until a target says otherwise; `refusals(config, tokenizers)`, what else of a model it
+cannot; `export(bundle, folder, precision)`, which writes the target's own files into a folder that has the ones above
+but the last; `computes_in(precision)`; `open_export(folder)`, the engine that reads them; `TOLERANCES`, by precision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
@@ -43,6 +43,7 @@ class Target(Protocol):
     """What the module of a target offers."""
 
     TOLERANCES: Mapping[str, Tolerance]
+    POSITIONS: Collection[str]  # kinds of `model.positions`
     SEARCH_LACKS: Sequence[str]  # settings that are off unless set
 
     def refusals(self, config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
@@ -126,7 +127,8 @@ def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
         hint = "Exports are of transformers; heedful itself uses every kind."
         raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)
     own = [f"{key} = {value}" for key in NATIVE if (value := getattr(config, key)) is not None]
-    if refused := [*own, *module.refusals(config, bundle.tokenizers)]:
+    lacks = [] if config.positions in module.POSITIONS else [f'positions = "{config.positions}"']
+    if refused := [*own, *lacks, *module.refusals(config, bundle.tokenizers)]:
         hint = f"No target has {own[0].split()[0]}: heedful itself does." if own else "Choose another target."
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint=hint)
     search = search_of(bundle.recipe, "the model")

@@ -18,7 +18,6 @@ Probability = Annotated[float, Field(ge=0, lt=1)]
 Tie = Literal["none", "decoder", "all"]
 Labels = Literal["word", "source"]
 
-
 class ModelConfig(Config, ABC):
     """What every model has, whatever its `kind`: `d_model`, the width of embeddings and of the vectors that predict;
     `dropout`; and what it may `tie`, with the meaning that `TransformerConfig` gives them.
@@ -96,13 +95,32 @@ class TransformerConfig(ModelConfig):
     )
     norm_epsilon: Annotated[float, Field(gt=0)] = 1e-5
     attention_bias: bool = Field(default=False, description="biases in the attention projections; the paper has none")
-    positions: Literal["sinusoidal", "t2t", "learned"] = Field(
-        default="sinusoidal", description="sinusoidal: interleaved as in the paper; t2t: [sin | cos]"
+    positions: Literal["sinusoidal", "t2t", "learned", "relative", "t5", "rotary", "alibi", "none"] = Field(
+        default="sinusoidal",
+        description="sinusoidal: the paper's; t2t: [sin | cos]; relative, t5, rotary, alibi: distances in attention",
     )
     max_positions: Count = Field(
         default=1024,
-        description="learned positions: the longest sequence",
+        description="learned: the longest sequence",
         json_schema_extra=only_with(positions=("learned",)),
+    )
+    clip_distance: Count = Field(
+        default=16,
+        description="relative: k, the distance from which all count as one",
+        json_schema_extra=only_with(positions=("relative",)),
+    )
+    relative_values: bool = Field(
+        default=False,
+        description="relative: add a vector of each distance to values, too",
+        json_schema_extra=only_with(positions=("relative",)),
+    )
+    n_buckets: Annotated[int, Field(ge=4, multiple_of=2)] = Field(
+        default=32, description="t5: buckets of distances", json_schema_extra=only_with(positions=("t5",))
+    )
+    max_distance: Count = Field(
+        default=128,
+        description="t5: the distance from which all count as one",
+        json_schema_extra=only_with(positions=("t5",)),
     )
     scale_embedding: bool = Field(default=True, description="multiply embeddings by sqrt(d_model)")
     tie: Tie = Field(
@@ -123,6 +141,18 @@ class TransformerConfig(ModelConfig):
     def _heads_fit(self) -> "TransformerConfig":
         if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
             raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
+        return self
+
+    @model_validator(mode="after")
+    def _positions_fit(self) -> "TransformerConfig":
+        if self.positions == "rotary" and self.head_key_width % 2:
+            raise ValueError(
+                f'`positions` = "rotary" turns columns in pairs, so `d_k` must be even, but is {self.head_key_width}'
+            )
+        if self.max_distance <= self.n_buckets // 2:
+            raise ValueError(
+                f"`max_distance` must be more than half of `n_buckets` ({self.n_buckets}), but is {self.max_distance}"
+            )
         return self
 
     @property

@@ -11,9 +11,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.attention import Map, Mask
-from heedful.layers.position import SinusoidalPositions
 from heedful.layers.recurrent import recur
 from heedful.models.config import TransformerConfig
+from heedful.models.positions import added_positions, relative_positions
 from heedful.models.rnn_decoders import CELLS
 from heedful.models.transformer import EncoderLayer, Recorder, Stack, final_norm
 
@@ -89,8 +89,9 @@ class TransformerEncoder(Encoder):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.width = config.d_model
-        self.positions = SinusoidalPositions(config.d_model, "sinusoidal")
-        self.layers = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.positions = added_positions(config)
+        relative = relative_positions(config, config.n_encoder_layers, causal=False)
+        self.layers = Stack(EncoderLayer(config, part) for part in relative)
         self.norm = final_norm(config)
 
     def forward(
