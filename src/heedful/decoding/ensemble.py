@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import Map
 from heedful.layers.product import Readout
 from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.models.recording import is_recording
 
 Mean = Literal["arithmetic", "geometric"]
 
@@ -39,16 +39,14 @@ class Ensemble(Seq2Seq):
     def _models(self) -> list[Seq2Seq]:
         return [model for model in self.members if isinstance(model, Seq2Seq)]
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
-        if maps is not None:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
+        if is_recording():
             raise ValueError("Attention maps are those of one model: ask a member of the ensemble.")
         return Memory(torch.cat([model.encode(src, src_mask).values for model in self._models], dim=-1), src_mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         each = zip(self._models, self._memories(memory), strict=True)
-        return torch.cat([model.decode(part, tgt_in, maps) for model, part in each], dim=-1)
+        return torch.cat([model.decode(part, tgt_in) for model, part in each], dim=-1)
 
     def start(self, memory: Memory, beams: int) -> "EnsembleState":
         each = zip(self._models, self._memories(memory), strict=True)

@@ -22,8 +22,9 @@ from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.models.device import device_of
 from heedful.models.inference import Prepared, for_inference
 from heedful.models.interface import EncoderOnly, Prediction
+from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import EOS, UNK
-from heedful.trace import Map, Trace
+from heedful.trace import Trace
 
 PARTS_HINT = 'Parts are told apart by tokenizer.source.separator, such as "|||".'
 
@@ -101,9 +102,9 @@ class EncoderOnlyBackend(Backend):
 
     def trace(self, pair: Pair, source: Sequence[str], target: Sequence[str]) -> Trace:
         self.model.eval()
-        maps: list[Map] = []
         batch = self._batch([pair])
-        (log_p,) = self.given(self.model.predict(batch.src, batch.src_mask, maps), [pair[1]])
+        with recorded_maps(self.model) as maps:
+            (log_p,) = self.given(self.model.predict(batch.src, batch.src_mask), [pair[1]])
         return Trace([*source, END], list(target), list(target), log_p[: len(target)], maps)
 
     def _batch(self, pairs: Sequence[Pair]) -> Batch:

@@ -22,8 +22,9 @@ from heedful.errors import ConfigError
 from heedful.models.device import device_of
 from heedful.models.inference import Prepared, Searchable, searchable
 from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.models.recording import recorded_maps
 from heedful.seeds import seed_of
-from heedful.trace import Map, Trace
+from heedful.trace import Trace
 
 BEGIN = "<s>"
 
@@ -94,13 +95,13 @@ class SequenceBackend(Backend):
 
     def trace(self, pair: Pair, source: Sequence[str], target: Sequence[str]) -> Trace:
         self.model.eval()
-        maps: list[Map] = []
-        (log_p,) = self._teacher_forced(collate([pair], [0]).to(self.device), maps)
+        with recorded_maps(self.model) as maps:
+            (log_p,) = self._teacher_forced(collate([pair], [0]).to(self.device))
         return Trace([*source, END], [BEGIN, *target], [*target, END], log_p, maps)
 
-    def _teacher_forced(self, batch: Batch, maps: list[Map] | None = None) -> list[list[float]]:
+    def _teacher_forced(self, batch: Batch) -> list[list[float]]:
         """The log-probabilities of the targets' tokens, EOS included; behind the end of a shorter one anything."""
-        hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
+        hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask), batch.tgt_in)
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1)
         return log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
 

@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attention import Map
 from heedful.config import read_toml
 from heedful.decoding.config import search_of
 from heedful.decoding.sequence_backend import SequenceBackend
@@ -20,6 +19,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.layers.product import Readout
 from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.models.recording import is_recording
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 ENCODER, STEP = "encoder.onnx", "step.onnx"
@@ -86,8 +86,8 @@ class OnnxModel(Seq2Seq):
         self._cross, self._past = (_inputs(step, what) for what in ("cross", "past"))
         self._outputs = [port.name for port in step.get_outputs()]
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
-        _refuse_maps(maps)
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
+        _refuse_maps()
         names = [heads.name for heads in self._cross]
         read = self._encoder.run(names, {"src": src.numpy(), "src_mask": src_mask.numpy()})
         values = [torch.from_numpy(part).transpose(1, 2).flatten(2) for part in read]  # [B H S E] -> [B S H*E]
@@ -110,10 +110,8 @@ class OnnxModel(Seq2Seq):
         past = {heads.name: torch.from_numpy(part) for heads, part in zip(self._past, present, strict=True)}
         return torch.from_numpy(logits), OnnxState(state.beams, past, state.cross, state.mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T V"]:
-        _refuse_maps(maps)
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        _refuse_maps()
         state, logits = self.start(memory, 1), []
         for tokens in tgt_in.T:
             now, state = self.step(state, tokens)
@@ -146,8 +144,8 @@ class OnnxReadout(Readout):
         raise ConfigError("The engine onnx has no `shortlist`: its output matrix is inside its graph.", hint=hint)
 
 
-def _refuse_maps(maps: list[Map] | None) -> None:
-    if maps is not None:
+def _refuse_maps() -> None:
+    if is_recording():
         hint = "Inspect the bundle that it was made from."
         raise ConfigError("An ONNX export has no attention maps to look at.", hint=hint)
 

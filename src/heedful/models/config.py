@@ -18,6 +18,7 @@ Probability = Annotated[float, Field(ge=0, lt=1)]
 Tie = Literal["none", "decoder", "all"]
 Labels = Literal["word", "source"]
 
+
 class ModelConfig(Config, ABC):
     """What every model has, whatever its `kind`: `d_model`, the width of embeddings and of the vectors that predict;
     `dropout`; and what it may `tie`, with the meaning that `TransformerConfig` gives them.

@@ -18,7 +18,6 @@ from heedful.models.ctc_config import CTCConfig
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.text.vocabulary import SPECIALS
-from heedful.trace import Map
 
 
 class Frames(NamedTuple):
@@ -52,10 +51,8 @@ class CTC(EncoderOnly):
         )
         self.output = nn.Linear(config.d_hidden, target_size)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        """There is no attention, so `maps` stays as it is. A source without a frame has no place.
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
+        """Predict. There is no attention to record. A source without a frame has no position.
 
         Raises ValueError where the source is speech and ends within a frame.
         """

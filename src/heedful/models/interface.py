@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map
 from heedful.layers.product import Readout
 
 
@@ -75,10 +74,8 @@ class EncoderOnly(Model, ABC):
     task = "labels"
 
     @abstractmethod
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
+        """Read the sources. Attention maps are kept within `heedful.models.recording.recorded_maps`."""
 
     @abstractmethod
     def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -111,13 +108,11 @@ class Seq2Seq(Model, ABC):
     output_bias: nn.Parameter | None  # [V], added to the logits; of imported models
 
     @abstractmethod
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
-        """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
+        """Read the sources. Attention maps are kept within `heedful.models.recording.recorded_maps`."""
 
     @abstractmethod
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """All positions at once, each seeing only itself and those before it (teacher forcing)."""
 
     @abstractmethod
