@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+import heedful
 from heedful.config import Layer, Tree, resolve, to_tree
 from heedful.data.catalogue import IMPORTED
 from heedful.decoding.config import SearchConfig
@@ -59,9 +60,23 @@ DEFAULTS = {  # of transformers' MarianConfig, for what a file leaves out
     "decoder_start_token_id": 58100,
 }
 RANDOM_SENTENCES = 100
-CARD = """# A Heedful model, imported
+CARD = """---
+library_name: "heedful"
+license: "unknown"
+tags: ["heedful", "transformer", "marian"]
+---
 
-From the Marian checkpoint {name}; `parity.json` says how it compared with transformers, both with greedy search.
+# A Heedful model, imported
+
+From the Marian checkpoint {name}, by heedful {version}. `parity.json` says how it compared with transformers, both with
+greedy search. Data, languages, licence, scores and limits are those of the checkpoint: see its own card. Nothing was
+scored here; `heedful evaluate FOLDER --source FILE --reference FILE` does it.
+
+```sh
+heedful translate FOLDER input.txt > output.txt
+```
+
+It gives an output also where no output is right, and is not for uses in which a wrong one does harm unread.
 """
 SIDE = SideConfig(kind="pieces", unicode_form="none")
 
@@ -191,7 +206,7 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
     theirs = TransformersEngine(folder, search)
     with prepared_place(out) as partial:
-        save_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
+        save_bundle(partial, bundle, CARD.format(name=folder.resolve().name, version=heedful.__version__))
         native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1, "precision": "float32"})
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)
         parity = compare_engines(native, theirs, compared)
