@@ -1,5 +1,6 @@
 """`heedful init`: write a complete, commented recipe, or copy one that comes with heedful."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +37,7 @@ def init(
     from heedful.recipe.start import first_recipe, refuse_existing, write_new
 
     refuse_existing(output)
-    splits = {"train": train or (), "dev": dev or (), "test": test or ()}
+    splits: dict[str, Sequence[str]] = {"train": train or (), "dev": dev or (), "test": test or ()}
     if recipe is not None:
         options = {"--preset": preset, **{f"--{split}": paths for split, paths in splits.items()}}
         _refuse_changes([*(option for option, value in options.items() if value), *(overrides or ())], output)
