@@ -53,7 +53,7 @@ def read_toml(path: Path) -> Layer:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        hint = "`heedful init` writes a complete one; `heedful config presets` lists names."
+        hint = "`heedful init` writes one, and `heedful init --recipe NAME` copies one that comes with heedful."
         raise ConfigError(f"No configuration file at {path}.", hint=hint) from None
     except IsADirectoryError:
         hint = "Name the .toml file inside it."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from tests.export.made_up import BASE, LINES, made_up_lines, made_up_tokenizers, random_bundle, side
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -143,6 +144,9 @@ class TestTexts:
         code = (out / "README.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
         exec(code.replace("FOLDER", str(out)).replace("...", "kato"), {})
         assert capsys.readouterr().out.startswith("['")
+        matter = yaml.safe_load((out / "README.md").read_text("utf-8").split("---\n")[1])
+        family = json.loads((out / "config.json").read_text())["model_type"]
+        assert matter == {"library_name": "transformers", "license": "unknown", "tags": ["heedful", family]}
 
     def test_never_pad_nor_begin(self, characters: dict[bool, Tokenizers], tmp_path: Path) -> None:
         """A bias makes both the most probable of all."""

@@ -30,6 +30,9 @@ def test_mean_of_the_last_two_and_back(run: Path) -> None:
     assert {row.checkpoint for row in final} == {"average-of-2"}
     assert [score.value for score in found.scores] == [row.value for row in final]
     assert Run.open(run).state() == "complete"
+    card = (run / "model" / "README.md").read_text("utf-8")
+    assert "average-of-2" in card
+    assert all(f"`{row.signature}`" in card for row in final)
     average_run(run, 0)
     assert (run / "model" / FILE).read_bytes() == best
 

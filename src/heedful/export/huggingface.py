@@ -37,14 +37,16 @@ CLASSES = {
 }
 
 CARD = """---
-library_name: transformers
-tags: [translation]
+library_name: "transformers"
+license: "unknown"
+tags: ["heedful", "{family}"]
 ---
 
 # A Heedful model for transformers
 
 A {norm}-norm Transformer in the class {kind}, written by heedful {version}.
-`parity.json` says how it compared with the model itself, both with greedy search.
+`parity.json` says how it compared with the model itself, both with greedy search. Data, languages, licence, scores and
+limits are those of the bundle that it was made from: publish its model card (README.md) with this one.
 
 ```python
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -174,6 +176,7 @@ def model_card(config: TransformerConfig, search: BeamSearch, union: bool) -> st
     )
     return CARD.format(
         norm=config.norm,
+        family=family(config),
         kind=CLASSES[family(config)],
         version=heedful.__version__,
         sides=f"{one} The tokenizer in the folder `target` encodes targets." if union else "It serves both sides.",

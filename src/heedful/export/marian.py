@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+import heedful
 from heedful.config import Layer, Tree, resolve, to_tree
 from heedful.datasets.catalogue import IMPORTED
 from heedful.decoding.config import require_beam_search, search_of, with_changes
@@ -59,9 +60,23 @@ DEFAULTS = {  # of transformers' MarianConfig, for what a file leaves out
     "decoder_start_token_id": 58100,
 }
 RANDOM_SENTENCES = 100
-CARD = """# A Heedful model, imported
+CARD = """---
+library_name: "heedful"
+license: "unknown"
+tags: ["heedful", "transformer", "marian"]
+---
 
-From the Marian checkpoint {name}; `parity.json` says how it compared with transformers, both with greedy search.
+# A Heedful model, imported
+
+From the Marian checkpoint {name}, by heedful {version}. `parity.json` says how it compared with transformers, both with
+greedy search. Data, languages, licence, scores and limits are those of the checkpoint: see its own card. Nothing was
+scored here; `heedful evaluate FOLDER --source FILE --reference FILE` does it.
+
+```sh
+heedful translate FOLDER input.txt > output.txt
+```
+
+It gives an output also where no output is right, and is not for uses in which a wrong one does harm unread.
 """
 SIDE = SideConfig(kind="pieces", unicode_form="none")
 
@@ -191,7 +206,7 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     search = require_beam_search(search_of(bundle.recipe, "the checkpoint"), "Marian")
     theirs = TransformersEngine(folder, search)
     with prepared_place(out) as partial:
-        save_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
+        save_bundle(partial, bundle, CARD.format(name=folder.resolve().name, version=heedful.__version__))
         greedy = with_changes(search, {"beam": 1, "precision": "float32"})
         native = translator_of(bundle.model, bundle.tokenizers, greedy)
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)

@@ -4,9 +4,9 @@ records.
 Knows no training and no command line.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from heedful.config import to_tree
 from heedful.decoding.shortlist import load_shortlist, save_shortlist
@@ -16,6 +16,7 @@ from heedful.events import Report
 from heedful.models.bundle import Bundle, is_bundle, save_bundle
 from heedful.models.interface import Model
 from heedful.models.weights import FILE, average, count_parameters, load_weights
+from heedful.pipeline.card import Made, model_card, write_card
 from heedful.pipeline.evaluate_split import describe_search, dev_search, final_split, read_test_set, score_test_set
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split
@@ -50,25 +51,30 @@ def finish(
     """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
+    prepared = run.read_log("prepared")
+    made = Made(count_parameters(model), chosen.name, chosen.update, prepared[-1] if prepared else {})
     replaces = is_bundle(run.bundle)
     if not replaces:
-        _bundle(recipe, run, model, tokenizers, chosen)
+        _bundle(recipe, run, model, tokenizers, model_card(recipe, made, ()))
     split = final_split(recipe.data)
     report("evaluating", {"split": split})
-    evaluation = score_test_set(
-        translator_of(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe
-    )
+    translator = translator_of(model, tokenizers, recipe.search)
+    evaluation = score_test_set(translator, read_test_set(recipe.data, split), recipe)
+    rows = _final_rows(recipe, run, evaluation, chosen, split)
+    card = model_card(recipe, made, rows)
     if replaces:
-        _bundle(recipe, run, model, tokenizers, chosen)
-    record(recipe, run, evaluation, chosen, split)
+        _bundle(recipe, run, model, tokenizers, card)
+    else:
+        write_card(run.bundle, card)
+    record(recipe, run, evaluation, rows, split)
     run.write_manifest(_manifest(recipe, split))
     report("finished", {"split": split, "checkpoint": chosen.name, "scores": [s._asdict() for s in evaluation.scores]})
     return Finished(split, evaluation.scores)
 
 
-def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, chosen: Chosen) -> None:
+def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, card: str) -> None:
     shortlist = load_shortlist(run.bundle, tokenizers)  # of an earlier bundle, made from the same corpus
-    save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe), recipe.model), model_card(recipe, model, chosen))
+    save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe), recipe.model), card)
     if shortlist is not None:
         save_shortlist(run.bundle, shortlist, tokenizers)
 
@@ -84,8 +90,14 @@ def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:
     return Chosen([best / FILE], read_progress(best).update, best.name)
 
 
-def record(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, split: str) -> None:
+def record(recipe: Recipe, run: Run, evaluation: Evaluation, rows: Sequence[Result], split: str) -> None:
     """Write outputs, errors and results: all validations, then the final scores under their signatures."""
+    run.write_outputs(split, evaluation.outputs)
+    run.write_errors(mistake.record() for mistake in evaluation.errors)
+    run.write_results([*_validations(recipe, run), *rows])
+
+
+def _final_rows(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, split: str) -> list[Result]:
     occasion = Occasion(
         run.name,
         recipe.seed,
@@ -95,9 +107,7 @@ def record(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, spl
         chosen.update,
         chosen=True,
     )
-    run.write_outputs(split, evaluation.outputs)
-    run.write_errors(mistake.record() for mistake in evaluation.errors)
-    run.write_results([*_validations(recipe, run), *result_rows(evaluation, occasion)])
+    return result_rows(evaluation, occasion)
 
 
 def _validations(recipe: Recipe, run: Run) -> Iterator[Result]:
@@ -127,18 +137,3 @@ def _validations(recipe: Recipe, run: Run) -> Iterator[Result]:
 def _manifest(recipe: Recipe, final_split: str) -> Iterator[ManifestRow]:
     for split in dict.fromkeys(("train", "dev", final_split)):
         yield from manifest_rows(split, load_split(recipe.data, split))
-
-
-def model_card(recipe: Recipe, model: Model, chosen: Chosen) -> str:
-    """README.md of the bundle: what it is, what it was made from, and how to use it."""
-    data = recipe.data.catalogue or ", ".join(recipe.data.train)
-    facts: Mapping[str, Any] = {
-        "Kind": f"{recipe.model.summary}, {count_parameters(model):,} parameters",
-        "Data": data,
-        "Weights": f"{chosen.name}, after {chosen.update:,} updates",
-        "Seed": recipe.seed,
-        "Search": describe_search(recipe.search, recipe.model),
-    }
-    lines = [f"- {name}: {value}" for name, value in facts.items()]
-    use = ["", "Use it with:", "", "    import heedful", '    heedful.load("model").translate(["..."])', ""]
-    return "\n".join(["# A Heedful model", "", *lines, *use])
