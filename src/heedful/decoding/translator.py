@@ -137,9 +137,10 @@ class Translator:
         (log_p,) = self._log_p(batch, maps)
         pieces = [self.tokenizers.target.piece(i) for i in target_ids]
         read = [*(self.tokenizers.source.piece(i) for i in source_ids), END]
+        output = self.tokenizers.target.decode(target_ids) if target is None else target
         if isinstance(self.model, Answerer):
-            return check_trace(Trace(read, pieces, pieces, log_p[: len(pieces)], maps))
-        return check_trace(Trace(read, [BEGIN, *pieces], [*pieces, END], log_p, maps))
+            return check_trace(Trace(read, pieces, pieces, log_p[: len(pieces)], maps, source, output))
+        return check_trace(Trace(read, [BEGIN, *pieces], [*pieces, END], log_p, maps, source, output))
 
     def _log_p(self, batch: Batch, maps: list[Map] | None = None) -> list[list[float]]:
         """The log-probabilities of the targets' tokens, EOS included; behind the end of a shorter one anything."""
