@@ -29,8 +29,8 @@ def test_a_panel_for_every_head_with_its_weights() -> None:
 def test_axes_and_colour_bar_are_named() -> None:
     figure = draw_heads(WORD, "decoder.1.cross", [0])
     assert figure.get_suptitle() == "Cross-attention, decoder layer 1"
-    assert figure.get_supxlabel() == "source token (key)"
-    assert figure.get_supylabel() == "output token → next (query)"
+    assert figure.get_supxlabel() == "source (key)"
+    assert figure.get_supylabel() == "output (query)"
     assert "attention weight" in [axis.get_ylabel() for axis in figure.axes]
 
 

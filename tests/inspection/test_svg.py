@@ -29,8 +29,8 @@ def test_tokens_stand_on_both_axes(trace, name: str) -> None:
 def test_axes_have_titles_and_the_colours_a_scale(trace) -> None:
     svg = trace_svg(trace, "decoder.1.cross")
     assert texts(svg, "muted") == [
-        "source token (key)",
-        "output token → next (query)",
+        "source (key)",
+        "output (query)",
         "attention weight",
         "0",
         "1",

@@ -35,10 +35,10 @@ def axes(trace: Trace, kind: str) -> Axes:
     predicted = [visible(piece) for piece in trace.predicted]
     steps = [f"{_isolated(a)} → {_isolated(b)}" for a, b in zip(consumed, predicted, strict=True)]
     return {
-        "encoder.self": Axes(source, source, "source token (query)", "source token (key)"),
-        "decoder.self": Axes(steps, consumed, "output token → next (query)", "output token so far (key)"),
-        "decoder.cross": Axes(steps, source, "output token → next (query)", "source token (key)"),
-        "reader.read": Axes(predicted, source, "label (query)", "source token (key)"),
+        "encoder.self": Axes(source, source, "source (query)", "source (key)"),
+        "decoder.self": Axes(steps, consumed, "output (query)", "output so far (key)"),
+        "decoder.cross": Axes(steps, source, "output (query)", "source (key)"),
+        "reader.read": Axes(predicted, source, "label (query)", "source (key)"),
     }[kind]
 
 
