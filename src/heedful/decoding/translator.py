@@ -101,7 +101,8 @@ class Translator:
         pair = (self.tokenizers.source.encode(source), target_ids)
         self.backend.check_pairs([pair])
         pieces = ([side.piece(index) for index in ids] for side, ids in zip(self.tokenizers, pair, strict=True))
-        return check_trace(self.backend.trace(pair, *pieces))
+        output = self.tokenizers.target.decode(target_ids) if target is None else target
+        return check_trace(self.backend.trace(pair, *pieces)._replace(source_text=source, output_text=output))
 
     def encode_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[list[int], list[int]]]:
         """Encode pairs of texts as ids, without BOS and EOS."""
