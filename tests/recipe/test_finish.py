@@ -7,7 +7,8 @@ from heedful.models.weights import FILE
 from heedful.recipe.finish import choose
 from heedful.recipe.load import load
 from heedful.records.run import Run
-from heedful.training.checkpoint import CheckpointFolder, read_progress
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.progress import read_progress
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,8 @@ from heedful.records.manifest import ManifestRow, manifest_rows
 from heedful.records.results import Result
 from heedful.records.run import Run
 from heedful.text.tokenizer import Tokenizers
-from heedful.training.checkpoint import CheckpointFolder, read_progress
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.progress import read_progress
 
 
 class Finished(NamedTuple):
