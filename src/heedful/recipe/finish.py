@@ -12,10 +12,11 @@ from heedful.config import to_tree
 from heedful.data.catalogue import load_split
 from heedful.decoding.shortlist import load_shortlist, save_shortlist
 from heedful.decoding.translator import Translator
+from heedful.errors import HeedfulError
 from heedful.evaluation.evaluate import Evaluation, Occasion, result_rows
 from heedful.evaluation.score import Score
 from heedful.models.build import count_parameters
-from heedful.models.bundle import Bundle, is_bundle, save_bundle
+from heedful.models.bundle import Bundle, is_bundle, write_bundle
 from heedful.models.interface import Model
 from heedful.models.weights import FILE, average, load_weights
 from heedful.recipe.prepare import Report
@@ -48,7 +49,8 @@ def finish(
     recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, checkpoints: CheckpointFolder, report: Report
 ) -> Finished:
     """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and
-    outputs. A bundle that is there already is replaced when the new scores are known, not before.
+    outputs. A bundle that is there already is replaced when the new scores are known, not before, and together with
+    all that is of it.
     """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
@@ -58,19 +60,22 @@ def finish(
     split = final_split(recipe.data)
     report("evaluating", {"split": split})
     evaluation = score_test_set(Translator(model, tokenizers, recipe.search), read_test_set(recipe.data, split), recipe)
-    if replaces:
-        _bundle(recipe, run, model, tokenizers, chosen)
-    record(recipe, run, evaluation, chosen, split)
-    run.write_manifest(_manifest(recipe, split))
+    with run.together():
+        if replaces:
+            _bundle(recipe, run, model, tokenizers, chosen)
+        record(recipe, run, evaluation, chosen, split)
+        run.write_manifest(_manifest(recipe, split))
+        run.forget_former()
     report("finished", {"split": split, "checkpoint": chosen.name, "scores": [s._asdict() for s in evaluation.scores]})
     return Finished(split, evaluation.scores)
 
 
 def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, chosen: Chosen) -> None:
     shortlist = load_shortlist(run.bundle, tokenizers)  # of an earlier bundle, made from the same corpus
-    save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe)), model_card(recipe, model, chosen))
-    if shortlist is not None:
-        save_shortlist(run.bundle, shortlist, tokenizers)
+    with run.new(run.bundle.name) as folder:
+        write_bundle(folder, Bundle(model, tokenizers, to_tree(recipe)), model_card(recipe, model, chosen))
+        if shortlist is not None:
+            save_shortlist(folder, shortlist, tokenizers)
 
 
 def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:
@@ -80,7 +85,8 @@ def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:
         update = read_progress(folders[-1]).update
         return Chosen([folder / FILE for folder in folders], update, f"average-of-{len(folders)}")
     best = checkpoints.best()
-    assert best is not None, "training ends with a validation, so there is a best checkpoint"
+    if best is None:
+        raise HeedfulError(f"{checkpoints.folder} has no checkpoint that was validated.", hint="Train on first.")
     return Chosen([best / FILE], read_progress(best).update, best.name)
 
 

@@ -5,6 +5,7 @@ process that is killed before has changed nothing, and for one that is killed af
 Whoever calls holds the folder's lock. Knows nothing of what is written.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -45,7 +46,10 @@ class Staged:
         return [name for name in self._removed if name not in self.replaced]
 
     def write_plan(self) -> None:
-        """Write down what is to be moved where."""
+        """Write down what is to be moved where. Raises OSError where a file would have to replace a folder."""
+        for name in self.replaced:
+            if (self.folder / name).is_dir() and not self.place(name).is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self.folder / name))
         plan = {"replace": self.replaced, "remove": self.removals()}
         write_text(self._staging / _PLAN, json.dumps(plan) + "\n")
 
@@ -102,7 +106,7 @@ def finish_commit(folder: Path) -> None:
 
 
 def _move(new: Path, place: Path, aside: Path) -> None:
-    if place.is_dir():
+    if new.is_dir() and place.exists():
         shutil.rmtree(aside, ignore_errors=True)
         place.rename(aside)
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -103,11 +103,12 @@ class RecordFolder:
         return path
 
     def _stage_checksums(self, staged: Staged) -> None:
-        """The checksums of all records, as they will be; folders have their own inside."""
+        """The checksums of all records, as they will be; folders such as the bundle have their own inside."""
         kept = read_checksums(self.folder) or {}
         for name in staged.removals():
             kept.pop(name, None)
-        new = {name: checksum(staged.place(name)) for name in staged.replaced if staged.place(name).is_file()}
+        own = [name for name in staged.replaced if "/" not in name or name.startswith("outputs/")]
+        new = {name: checksum(staged.place(name)) for name in own if staged.place(name).is_file()}
         if new or staged.removals():
             write_text(staged.place(SUMS), checksum_lines({**kept, **new}))
 

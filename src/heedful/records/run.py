@@ -20,7 +20,7 @@ from heedful.config import flatten
 from heedful.errors import ConfigError
 from heedful.records.environment import describe_environment
 from heedful.records.files import explained, read_json_lines, to_json, write_lines
-from heedful.records.folder import RecordFolder
+from heedful.records.folder import DROPPED, RecordFolder
 from heedful.records.manifest import ManifestRow, read_manifest_file, split_of, write_manifest_file
 from heedful.records.outputs import Output, read_outputs_file, write_outputs_file
 from heedful.records.results import Result, merge_results, read_results_file, write_results_file
@@ -181,10 +181,13 @@ class Run(RecordFolder):
         with self.new(f"outputs/{split}.jsonl") as path:
             write_outputs_file(path, rows)
 
-    def forget_outputs(self) -> None:
-        """Have the outputs of all splits removed that are not written in the same `together`."""
+    def forget_former(self) -> None:
+        """Have removed what is of a former model: outputs of splits that are not written in the same `together`, and
+        lines that were dropped from the log.
+        """
         with self.together():
             assert self._staged is not None
+            self._staged.remove(DROPPED)
             for path in self.folder.glob("outputs/*.jsonl"):
                 if (name := f"outputs/{path.name}") not in self._staged.replaced:
                     self._staged.remove(name)
