@@ -154,7 +154,8 @@ def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
 
 def stored_recipe(folder: Path) -> Recipe:
     """The recipe that a run directory was begun with."""
-    return of_run(resolve_recipe([read_toml(folder / "config.resolved.toml")]).config, Run(folder))
+    run = Run.open(folder)
+    return of_run(resolve_recipe([read_toml(run.config_path)]).config, run)
 
 
 def of_run(recipe: Recipe, run: Run) -> Recipe:

@@ -145,7 +145,7 @@ def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()
     run.truncate_log(checkpoints.last_progress().update)
     try:
         with stop_on_signal() as stop_requested, Ahead(_batches(recipe, prepared, plan)) as batch_at:
-            outcome = trainer.run(batch_at, _validator(recipe, prepared), stop_requested)
+            outcome = trainer.run(batch_at, validator(recipe, prepared), stop_requested)
     except Diverged as error:
         lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
         batch = f" Its batch: training pairs {_short(lines)}." if lines else ""
@@ -166,7 +166,7 @@ def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[i
     return batch_at
 
 
-def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validation]:
+def validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validation]:
     """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
     items = _dev_sample(recipe)
