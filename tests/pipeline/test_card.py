@@ -7,9 +7,8 @@ import pytest
 import yaml
 from tests.house.source import ROOT
 
-from heedful.data import catalogue
 from heedful.datasets.synthetic_tasks import TASKS
-from heedful.pipeline.card import LANGUAGES, Made, model_card, write_card
+from heedful.pipeline.card import LANGUAGES, Made, model_card
 from heedful.recipe.recipe import Recipe, load_recipe
 from heedful.records.results import Result
 
@@ -123,13 +122,7 @@ def test_every_recipe_has_a_card(path: Path) -> None:
 
 
 def test_every_language_of_a_named_data_set_has_a_code() -> None:
-    published = [about for about in catalogue.about() if about.name not in TASKS]
+    published = [about for about in about() if about.name not in TASKS]
     sides = {side for about in published for side in (about.source_language, about.target_language)}
     symbols = {"ARPAbet phones", "IPA phones", "UPOS tags", "BIO tags", "a label", "a word"}
     assert [side for side in sides - symbols if not any(name in side for name in LANGUAGES)] == []
-
-
-def test_a_card_is_replaced(tmp_path: Path) -> None:
-    write_card(tmp_path, "one")
-    write_card(tmp_path, "two")
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("README.md", "two")]

@@ -16,7 +16,8 @@ from heedful.pipeline.load import load
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import stored_recipe
 from heedful.records.run import Run
-from heedful.training.checkpoint import CheckpointFolder, read_progress
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.progress import read_progress
 
 
 @pytest.fixture(scope="module")

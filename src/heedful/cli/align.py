@@ -48,11 +48,13 @@ def align(
     symbols are aligned one by one. Every target word has the source word it reads most.
     """
     from heedful.data.corpus import count_pairs, read_parallel
-    from heedful.pipeline.load import load
+    from heedful.pipeline.load import load, remark_on
 
     n_pairs = count_pairs(files)
     golds = None if gold is None else _read_gold(gold, first, n_pairs)
     translator = load(model)
+    if (remark := remark_on(model)) is not None:
+        typer.echo(remark, err=True)
     translator.backend.decoder("A word alignment")
     examples = _examples(translator, read_parallel(files), pieces)
     if golds is None:

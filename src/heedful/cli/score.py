@@ -29,6 +29,8 @@ def score(
     from heedful.pipeline.engines import Choice, open_engine
 
     with open_engine(model, Choice(others=ensemble or (), mean=ensemble_mean), []) as opened:
+        for remark in opened.remarks:
+            typer.echo(remark, err=True)
         for start in range(0, len(pairs), CHUNK):
             sources, targets = zip(*pairs[start : start + CHUNK], strict=True)
             for scored in opened.engine.score(sources, targets, first_pair=start + 1):

@@ -7,7 +7,7 @@ use it, and what it is not for. Knows no weights; says nothing that the recipe, 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import heedful
@@ -17,7 +17,6 @@ from heedful.pipeline.evaluate_split import describe_search
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import named
 from heedful.records.results import Result
-from heedful.text.files import write_text
 
 FILE = "README.md"
 NOT_STATED = "not stated"
@@ -114,11 +113,6 @@ def model_card(recipe: Recipe, made: Made, scores: Sequence[Result]) -> str:
         search=describe_search(recipe.search, recipe.model),
         limits=_list(_limits(recipe, scores)),
     )
-
-
-def write_card(bundle: Path, card: str) -> None:
-    """Replace the card of a bundle, whole or not at all."""
-    write_text(bundle / FILE, card)
 
 
 class _Sides(NamedTuple):

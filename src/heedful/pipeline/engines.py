@@ -24,7 +24,7 @@ from heedful.export.targets import (
 )
 from heedful.layers.product import computes_in
 from heedful.models.bundle import Bundle, load_bundle
-from heedful.pipeline.load import bundle_folder, load_ensemble
+from heedful.pipeline.load import bundle_folder, load_ensemble, remark_on
 from heedful.recipe.tables import KINDS
 
 ENGINES = ("native", "ctranslate2", "onnx")
@@ -60,11 +60,6 @@ class ChosenPrecision(NamedTuple):
     remarks: list[str]
 
 
-def recipe_file(model: Path) -> Path:
-    """The recipe that an export, a bundle, or the bundle of a run directory was made with."""
-    return (model if is_export(model) else bundle_folder(model)) / "recipe.toml"
-
-
 def is_native(model: Path, choice: Choice) -> bool:
     """Whether the native engine is asked for."""
     return choice.name in (None, "native") and not is_export(model)
@@ -92,7 +87,9 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
     if is_export(model):
         yield _lightened(_open_export(model, choice), tokens)
     elif native:
-        yield _native(load_ensemble(model, choice.others, choice.mean), choice.precision, sample)
+        native_engine = _native(load_ensemble(model, choice.others, choice.mean), choice.precision, sample)
+        remarks = [remark for path in (model, *choice.others) if (remark := remark_on(path)) is not None]
+        yield native_engine._replace(remarks=[*remarks, *native_engine.remarks])
     else:
         assert choice.name is not None  # or it would be native
         bundle = load_bundle(bundle_folder(model), KINDS)

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from heedful.config import to_tree
 from heedful.decoding.shortlist import load_shortlist, save_shortlist
+from heedful.errors import HeedfulError
 from heedful.evaluation.evaluate import Evaluation, Occasion, result_rows
 from heedful.evaluation.score import Score
 from heedful.events import Report
-from heedful.models.bundle import Bundle, is_bundle, save_bundle
+from heedful.models.bundle import Bundle, is_bundle, write_bundle
 from heedful.models.interface import Model
 from heedful.models.weights import FILE, average, count_parameters, load_weights
-from heedful.pipeline.card import Made, model_card, write_card
+from heedful.pipeline.card import Made, model_card
 from heedful.pipeline.evaluate_split import describe_search, dev_search, final_split, read_test_set, score_test_set
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split
@@ -25,7 +26,8 @@ from heedful.records.results import Result
 from heedful.records.run import Run
 from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers
-from heedful.training.checkpoint import CheckpointFolder, read_progress
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.progress import read_progress
 
 
 class Finished(NamedTuple):
@@ -47,7 +49,8 @@ def finish(
     recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, checkpoints: CheckpointFolder, report: Report
 ) -> Finished:
     """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and
-    outputs. A bundle that is there already is replaced when the new scores are known, not before.
+    outputs. A bundle that is there already is replaced when the new scores are known, not before, and together with
+    all that is of it.
     """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
@@ -61,22 +64,21 @@ def finish(
     translator = translator_of(model, tokenizers, recipe.search)
     evaluation = score_test_set(translator, read_test_set(recipe.data, split), recipe)
     rows = _final_rows(recipe, run, evaluation, chosen, split)
-    card = model_card(recipe, made, rows)
-    if replaces:
-        _bundle(recipe, run, model, tokenizers, card)
-    else:
-        write_card(run.bundle, card)
-    record(recipe, run, evaluation, rows, split)
-    run.write_manifest(_manifest(recipe, split))
+    with run.together():
+        _bundle(recipe, run, model, tokenizers, model_card(recipe, made, rows))
+        record(recipe, run, evaluation, rows, split)
+        run.write_manifest(_manifest(recipe, split))
+        run.forget_former()
     report("finished", {"split": split, "checkpoint": chosen.name, "scores": [s._asdict() for s in evaluation.scores]})
     return Finished(split, evaluation.scores)
 
 
 def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, card: str) -> None:
     shortlist = load_shortlist(run.bundle, tokenizers)  # of an earlier bundle, made from the same corpus
-    save_bundle(run.bundle, Bundle(model, tokenizers, to_tree(recipe), recipe.model), card)
-    if shortlist is not None:
-        save_shortlist(run.bundle, shortlist, tokenizers)
+    with run.new(run.bundle.name) as folder:
+        write_bundle(folder, Bundle(model, tokenizers, to_tree(recipe), recipe.model), card)
+        if shortlist is not None:
+            save_shortlist(folder, shortlist, tokenizers)
 
 
 def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:
@@ -86,7 +88,8 @@ def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:
         update = read_progress(folders[-1]).update
         return Chosen([folder / FILE for folder in folders], update, f"average-of-{len(folders)}")
     best = checkpoints.best()
-    assert best is not None, "training ends with a validation, so there is a best checkpoint"
+    if best is None:
+        raise HeedfulError(f"{checkpoints.folder} has no checkpoint that was validated.", hint="Train on first.")
     return Chosen([best / FILE], read_progress(best).update, best.name)
 
 

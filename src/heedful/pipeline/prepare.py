@@ -4,8 +4,8 @@ Knows no model.
 """
 
 import json
-import shutil
 from bisect import bisect_left
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +19,36 @@ from heedful.events import Report
 from heedful.models.config import TransformerConfig
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split, optional_splits, readers
+from heedful.records.checksums import check_files, write_checksums
 from heedful.tasks.table import task_of
 from heedful.tasks.task import Encoded
-from heedful.text.files import write_text
+from heedful.text.files import replacing_folder, write_text
 from heedful.text.tokenizer import load_tokenizers, train_tokenizers
 
 DONE = "prepared"  # written last; holds what it was made from
 NO_LIMIT = 1 << 30  # dev pairs of any length count
+IDENTITY = ("train_pairs", "dev_pairs", "data_fingerprint", "dev_fingerprint", "tokenizers")  # of what was prepared
 
 
-def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = False) -> Encoded:
+def prepare(recipe: Recipe, folder: Path, report: Report, *, learnt: Mapping[str, Any] | None = None) -> Encoded:
     """Train the tokenisers and encode the corpora into `folder`, or open what is there, complete, of this recipe, and
     of the pairs that it names today.
 
-    With `in_use` a model has learnt from what is there, and pairs that have changed since are a ConfigError. Raises
-    HeedfulError for a corpus that cannot be read, and CheckFailed where dev or test pairs stand in the training data,
-    before any work is done.
+    `learnt` is the last event `prepared` of a run whose model has learnt from what is there: pairs that have changed
+    since are a ConfigError, whether the folder is still there or not. Raises HeedfulError for a corpus that cannot be
+    read, and CheckFailed where dev or test pairs stand in the training data, before any work is done.
     """
     if isinstance(recipe.model, TransformerConfig) and recipe.model.output_bias:
         raise ConfigError("model.output_bias is of imported models, and is not trained.", hint="Leave it out.")
-    if not _is_there(recipe, folder, in_use):
+    if (prepared := _there(recipe, folder, report, in_use=learnt is not None)) is None:
         _check(recipe, report)
-        shutil.rmtree(folder, ignore_errors=True)  # of another recipe, or left by a kill; it is made from the corpus
-        corpus = _prepare(recipe, folder, report)
-        made_from = {**_origin(recipe), "corpus": corpus}
-        write_text(folder / DONE, json.dumps(made_from, ensure_ascii=False, indent=1) + "\n")
-    prepared = Encoded(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
+        with replacing_folder(folder) as partial:  # what is there is of another recipe, or damaged
+            corpus = _prepare(recipe, partial, report)
+            made_from = {**_origin(recipe), "corpus": corpus}
+            write_text(partial / DONE, json.dumps(made_from, ensure_ascii=False, indent=1) + "\n")
+            write_checksums(partial, sorted(path.name for path in partial.iterdir() if path.is_file()))
+            prepared = open_prepared(partial)
+            _refuse_others(learnt or {}, _facts(prepared))
     report("prepared", _facts(prepared))
     for split, store in (("train", prepared.train), ("dev", prepared.dev)):
         recipe.model.check_pairs(split, store, report)
@@ -52,11 +56,35 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
     return prepared
 
 
-def _is_there(recipe: Recipe, folder: Path, in_use: bool) -> bool:
-    """Whether the folder holds what this recipe and its corpus come to."""
+def open_prepared(folder: Path) -> Encoded:
+    """Open what was prepared. Raises HeedfulError where a part of it is missing or not as it was written."""
+    check_files(folder)
+    prepared = Encoded(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
+    own = tuple(tokenizer.fingerprint for tokenizer in prepared.tokenizers)
+    for split, store in (("train", prepared.train), ("dev", prepared.dev)):
+        if store.tokenizer_fingerprints != own:
+            hint = f"Remove {folder}: `heedful train --resume RUN` makes it anew."
+            raise HeedfulError(f"{folder / split} was encoded by other tokenizers than those beside it.", hint=hint)
+    return prepared
+
+
+def _there(recipe: Recipe, folder: Path, report: Report, *, in_use: bool) -> Encoded | None:
+    """What the folder holds, if that is what this recipe and its corpus come to."""
     if not (folder / DONE).is_file():
-        return False
-    made_from: Tree = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        return None
+    try:
+        prepared = open_prepared(folder)
+        made_from: Tree = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        return prepared if _is_of(recipe, folder, made_from, in_use=in_use) else None
+    except (HeedfulError, ValueError) as damage:
+        if isinstance(damage, ConfigError):
+            raise
+        report("data warning", {"text": str(damage).splitlines()[0], "hint": "It is made anew from the corpus."})
+        return None
+
+
+def _is_of(recipe: Recipe, folder: Path, made_from: Tree, *, in_use: bool) -> bool:
+    """Whether this was made of the recipe and of the pairs that it names today."""
     corpus = made_from.pop("corpus", None)
     if made_from != _origin(recipe):
         return False
@@ -81,6 +109,15 @@ def _first_change(recipe: Recipe, split: str, store: PairStore) -> str:
                 first = f"; the first that differs is {split}:{number}: {_shown(was)} -> {_shown(pair)}"
             index += 1
     return f"{split}: {len(store) + sum(store.dropped.values()):,} pairs -> {number:,} pairs{first}"
+
+
+def _refuse_others(learnt: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a model has learnt from other data than what was made of the corpus now."""
+    changed = [name for name in IDENTITY if name in learnt and learnt[name] != found[name]]
+    if changed:
+        lines = [f"  {name}: {learnt[name]} -> {found[name]}" for name in changed]
+        hint = "Put the former data back, or begin another run with these: run=NAME."
+        raise ConfigError("The data have changed since this run began:\n" + "\n".join(lines), hint=hint)
 
 
 def _shown(pair: Pair) -> str:
@@ -157,4 +194,6 @@ def _facts(prepared: Encoded) -> dict[str, Any]:
         "source_size": len(prepared.tokenizers.source),
         "target_size": len(prepared.tokenizers.target),
         "data_fingerprint": prepared.train.fingerprint,
+        "dev_fingerprint": prepared.dev.fingerprint,
+        "tokenizers": [tokenizer.fingerprint for tokenizer in prepared.tokenizers],
     }

@@ -1,5 +1,6 @@
 """The main road: a recipe in, a run directory with a trained, scored bundle out."""
 
+import math
 import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +22,7 @@ from heedful.pipeline.finish import Finished, finish
 from heedful.pipeline.prefetch import Prefetch
 from heedful.pipeline.preflight import Preflight, preflight
 from heedful.pipeline.prepare import prepare
+from heedful.pipeline.resume import CHANGEABLE, has_trained, kept_limits, learnt_from, report_resumption
 from heedful.pipeline.speed import with_resolved_precision
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
 from heedful.recipe.tables import build_model
@@ -29,18 +31,10 @@ from heedful.seeds import seed_of
 from heedful.tasks.table import compute_loss, task_of, translator_of
 from heedful.tasks.task import Encoded
 from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.divergence import Diverged
 from heedful.training.interrupt import stop_on_signal, stop_on_termination
 from heedful.training.kernel_caches import bound_kernel_caches
-from heedful.training.loop import Diverged, Outcome, Trainer, Validation
-
-CHANGEABLE = (
-    "run",
-    "training.max_updates",
-    "training.max_minutes",
-    "training.patience",
-    "training.threads",
-    "training.device",
-)
+from heedful.training.loop import Outcome, Trainer, Validation
 
 
 class Trained(NamedTuple):
@@ -71,13 +65,13 @@ def train(
     resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
     folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
-    resolved = with_resolved_precision(resolved, stored_recipe(folder) if resume else None)
-    with (
-        stop_on_termination(),
-        Run.create(folder, to_toml(resolved), command, _changeable(folder)) as run,
-    ):
+    with stop_on_termination(), Run.at(folder) as run:  # locked before anything is read that decides what is written
+        _refuse_unasked_resumption(folder, resume)
+        stored = stored_recipe(folder) if resume else None
+        resolved = with_resolved_precision(kept_limits(resolved, stored), stored)
+        changed = run.begin(to_toml(resolved), command, _changeable(folder))
         try:
-            return _train(of_run(resolved, run), run, report)
+            return _train(of_run(resolved, run), run, report, changed)
         except KeyboardInterrupt:
             message = "Interrupted; what was finished is kept."
             raise Interrupted(message, hint=f"Go on with: {resume_command(folder)}") from None
@@ -127,7 +121,7 @@ def plan_of(recipe: Recipe, prepared: Encoded) -> BatchPlan:
     return BatchPlan(train.source_lengths, train.target_lengths, recipe.training.max_tokens, recipe.seed)
 
 
-def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
+def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()) -> Trained:
     if recipe.training.threads is not None:
         torch.set_num_threads(recipe.training.threads)
 
@@ -135,7 +129,8 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
         run.log(event, facts)
         report(event, facts)
 
-    prepared = prepare(recipe, run.data, log, in_use=_has_trained(run.folder))
+    report_resumption(run, recipe, changed, log)
+    prepared = prepare(recipe, run.data, log, learnt=learnt_from(run) if has_trained(run.folder) else None)
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
     _check_measurable(recipe, prepared, model, log)
@@ -152,12 +147,11 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
     run.truncate_log(checkpoints.last_progress().update)
     try:
         with stop_on_signal() as stop_requested, Prefetch(_batches(recipe, prepared, plan)) as batch_at:
-            outcome = trainer.run(batch_at, _validator(recipe, prepared), stop_requested)
+            outcome = trainer.run(batch_at, validator(recipe, prepared), stop_requested)
     except Diverged as error:
         lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
-        raise type(error)(
-            f"{error.message} Its batch: training pairs {_short(lines)}.", lines, hint=error.hint or ""
-        ) from None
+        batch = f" Its batch: training pairs {_short(lines)}." if lines else ""
+        raise type(error)(f"{error.message}{batch}", lines, hint=error.hint or "") from None
     except Interrupted as error:
         raise Interrupted(error.message, hint=f"Go on with: {resume_command(run.folder)}") from None
     log("ended", {"reason": outcome.reason, **_progress_facts(outcome)})
@@ -174,7 +168,7 @@ def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[in
     return batch_at
 
 
-def _validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validation]:
+def validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validation]:
     """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
     items = _dev_sample(recipe)
@@ -186,7 +180,7 @@ def _validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validatio
         tokens = sum(one.count for one in losses)
         loss = sum(float(one.nll) for one in losses) / tokens
         values = {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "tokens": tokens}
-        if items.sources:
+        if items.sources and not math.isnan(loss):  # else training has diverged, and says so itself
             found = score_test_set(translator_of(model, prepared.tokenizers, search), items, recipe)
             values["sentences"] = len(items.sources)
             values.update({score.metric: score.value for score in found.scores})
@@ -222,21 +216,16 @@ def _selected(recipe: Recipe, values: Mapping[str, float]) -> float:
 
 
 def _refuse_unasked_resumption(folder: Path, resume: bool) -> None:
-    if _has_trained(folder) and not resume:
+    if has_trained(folder) and not resume:
         hint = f"Go on with it ({resume_command(folder)}), or choose another directory: run=NAME."
         raise ConfigError(f"{folder} holds a run already.", hint=hint)
     if resume and not is_run(folder):
         raise ConfigError(f"{folder} holds no run to resume.", hint="Leave out --resume to begin one.")
 
 
-def _has_trained(folder: Path) -> bool:
-    """Whether a run has a checkpoint, and so something to lose."""
-    return CheckpointFolder(Run(folder).checkpoints, keep=1).last() is not None
-
-
 def _changeable(folder: Path) -> Collection[str] | None:
     """The keys that may differ from those of the run that is there: all of them (None), while no update is kept."""
-    return CHANGEABLE if _has_trained(folder) or not is_run(folder) else None
+    return CHANGEABLE if has_trained(folder) or not is_run(folder) else None
 
 
 def _progress_facts(outcome: Outcome) -> dict[str, Any]:

@@ -72,12 +72,17 @@ def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
 
 def stored_recipe(folder: Path) -> Recipe:
     """The recipe that a run directory was begun with."""
-    return of_run(resolve_recipe([read_stored(folder / "config.resolved.toml")]).config, Run(folder))
+    run = Run.open(folder)
+    return of_run(resolve_recipe([read_stored(run.config_path)]).config, run)
 
 
 def read_stored(path: Path) -> Layer:
     """Read a recipe that an earlier version may have stored, in today's form."""
-    layer = read_toml(path)
+    return upgraded_recipe(read_toml(path))
+
+
+def upgraded_recipe(layer: Layer) -> Layer:
+    """Return a stored recipe in today's form."""
     values = dict(layer.values)
     if "search" in values:
         values["search"] = upgraded(values["search"])

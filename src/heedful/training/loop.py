@@ -14,13 +14,15 @@ import torch
 from torch import Tensor
 
 from heedful.data.batch import Batch
-from heedful.errors import HeedfulError, Interrupted
+from heedful.errors import Interrupted
 from heedful.events import Report
 from heedful.models.interface import Model
 from heedful.seeds import seed_of
-from heedful.training.checkpoint import CheckpointFolder, Progress, Window
+from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
+from heedful.training.divergence import WAY_OUT, Diverged, check_model, check_validation
 from heedful.training.objective import Loss, Objective, Replaced
+from heedful.training.progress import Progress, Window
 from heedful.training.schedule import learning_rate
 from heedful.training.scheduled import shares
 
@@ -37,14 +39,6 @@ class Outcome(NamedTuple):
 
     progress: Progress
     reason: str  # "max_updates" | "max_minutes" | "patience"
-
-
-class Diverged(HeedfulError):
-    """Training left the numbers; `indices` are the pairs of the batch at which it was seen."""
-
-    def __init__(self, message: str, indices: list[int], *, hint: str) -> None:
-        super().__init__(message, hint=hint)
-        self.indices = indices
 
 
 @final
@@ -74,13 +68,14 @@ class Trainer:
     ) -> Outcome:
         """Train until `max_updates`, `max_minutes` or lost patience; validated and saved at the end.
 
-        Raises Diverged on a loss or gradient that is not finite or worse than guessing; Interrupted, after a
-        checkpoint, when `stop_requested` turns true.
+        Raises Diverged on a loss, gradient or weight that is not finite, or a loss worse than guessing, before anything
+        is written of it; Interrupted, after a checkpoint, when `stop_requested` turns true.
         """
         progress = self.checkpoints.load_last(self.model, self.optimizer)
+        self.checkpoints.tidy()
         if self._ended(progress) is not None and not progress.validated:  # interrupted, and the limits lowered since
             progress = self._validate(progress, validate)
-            self.checkpoints.save(self.model, self.optimizer, progress)
+            self._save(progress)
         while (reason := self._ended(progress)) is None:
             started = time.perf_counter()
             update = progress.update + 1
@@ -94,10 +89,11 @@ class Trainer:
                 progress = replace(progress, window=Window())
             if update % self.config.validate_every == 0 or self._ended(progress) is not None:
                 progress = self._validate(progress, validate)
-                self.checkpoints.save(self.model, self.optimizer, progress)
+                self._save(progress)
             if stop_requested() and self._ended(progress) is None:
                 if not progress.validated:
-                    self.checkpoints.save(self.model, self.optimizer, progress)
+                    self._save(progress)
+                self.log("interrupted", {"update": update, "seconds": progress.seconds})
                 raise Interrupted(f"Stopped after update {update}; the checkpoint is written.")
         return Outcome(progress, reason)
 
@@ -145,14 +141,19 @@ class Trainer:
             what = f"the loss is {nll:.1f} nats a token, twice that of a uniform guess"
         else:
             return
-        hint = "Halve training.learning_rate, lengthen training.warmup_steps, or set training.clip_norm = 1.0."
-        raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=hint)
+        raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=WAY_OUT)
+
+    def _save(self, progress: Progress) -> None:
+        check_model(self.model, progress.update)
+        self.checkpoints.save(self.model, self.optimizer, progress)
 
     def _validate(self, progress: Progress, validate: Callable[[Model], Validation]) -> Progress:
+        check_model(self.model, progress.update)
         self.model.eval()
         started = time.perf_counter()
         with torch.no_grad():
             found = validate(self.model)
+        check_validation(found.values, found.score, progress.update)
         better = found.score > progress.best_score
         progress = replace(
             progress,

@@ -17,7 +17,6 @@ from torch import Tensor
 from heedful.data.batch import Batch
 from heedful.models.interface import Seq2Seq
 from heedful.text.vocabulary import BOS, EOS, PAD
-from heedful.training.checkpoint import Window
 from heedful.training.config import (
     AnyScheduledSampling,
     Exponential,
@@ -27,6 +26,7 @@ from heedful.training.config import (
     TrainingConfig,
 )
 from heedful.training.objective import CHUNK_ELEMENTS, Replaced
+from heedful.training.progress import Window
 
 
 class Mixed(NamedTuple):
