@@ -30,7 +30,7 @@ from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
 from heedful.export.parity import Parity, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place, refuse_existing
 from heedful.models.build import build_model
-from heedful.models.bundle import Bundle, save_bundle
+from heedful.models.bundle import Bundle, write_bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.weights import FILE, load_weights, read_tensors
 from heedful.text.config import SideConfig
@@ -191,7 +191,7 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
     theirs = TransformersEngine(folder, search)
     with prepared_place(out) as partial:
-        save_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
+        write_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
         native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1, "precision": "float32"})
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)
         parity = compare_engines(native, theirs, compared)

@@ -2,7 +2,8 @@
 
 An export holds, beside the files of its target,
 
-    export.toml      format, target, number type, the version of heedful that wrote it, and the digests of its files
+    export.toml      format, target, number type, and the version of heedful that wrote it
+    SHA256SUMS       the checksums of all files but the report
     recipe.toml      the whole configuration that the model was made with
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
@@ -29,15 +30,19 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
-from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import model_config_of
+from heedful.records.checksums import SUMS, check_file, check_files, refuse_special_files, write_checksums
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
 FORMAT = 1
 FACTS = "export.toml"
+COPY_AGAIN = (
+    "Copy the whole folder again, or export the model once more. If you edited a file yourself, take its line out of "
+    f"{SUMS}."
+)
 
 
 class Target(Protocol):
@@ -109,9 +114,26 @@ def read_export(folder: Path) -> Export:
 
 def open_export(folder: Path) -> Engine:
     """The engine of an export, whatever its target. Raises HeedfulError where its files are not those written."""
+    refuse_special_files(folder)
     found = read_export(folder)
-    check_seal(folder, read_toml(folder / FACTS).values.get("files", {}))
+    _check_files(folder)
     return target_module(found.target).open_export(folder)
+
+
+def _check_files(folder: Path) -> None:
+    """Raise HeedfulError that names the first file which is missing or not as it was written."""
+    facts = read_toml(folder / FACTS).values
+    if facts.get("checksums") and not (folder / SUMS).is_file():
+        raise HeedfulError(f"{folder / SUMS} is missing.", hint=COPY_AGAIN)
+    check_files(folder, hint=COPY_AGAIN)
+    for name, digest in facts.get("files", {}).items():  # of earlier versions
+        check_file(folder / name, str(digest), COPY_AGAIN)
+    recipe = folder / "recipe.toml"
+    tables = read_toml(recipe).values.keys() if recipe.is_file() else ()
+    for table in ("model", "search"):
+        if table not in tables:
+            what = f"has no [{table}]" if recipe.is_file() else "is missing"
+            raise HeedfulError(f"{recipe} {what}.", hint=COPY_AGAIN)
 
 
 def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
@@ -133,7 +155,8 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
     search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
     for key in module.SEARCH_LACKS:
         if getattr(search, key):
-            hint = f"Take `{key}` out of [search] in the bundle's recipe.toml, or use the native engine."
+            edit = f"take `{key}` out of [search] in its recipe.toml, and the line of recipe.toml out of {SUMS}"
+            hint = f"Use the native engine, or edit the bundle: {edit}."
             raise ConfigError(f"{target} has no `{key}`, which this model's recipe asks for.", hint=hint)
     for name in NEEDS.get(target, ()):
         package(name)
@@ -150,7 +173,8 @@ def write_export(
         save_shortlist(folder, shortlist, bundle.tokenizers)
     target_module(target).export(bundle, folder, number_type)
     facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
-    write_text(folder / FACTS, tomlkit.dumps({**facts, "files": seal_of(folder)}))
+    write_text(folder / FACTS, tomlkit.dumps({**facts, "checksums": "sha256"}))
+    write_checksums(folder)
 
 
 def export_bundle(
