@@ -29,7 +29,7 @@ from heedful.export.huggingface_engine import TransformersEngine
 from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
 from heedful.export.parity import Parity, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place, refuse_existing
-from heedful.models.bundle import Bundle, save_bundle
+from heedful.models.bundle import Bundle, write_bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
 from heedful.models.weights import FILE, load_weights, read_tensors
@@ -206,7 +206,7 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     search = require_beam_search(search_of(bundle.recipe, "the checkpoint"), "Marian")
     theirs = TransformersEngine(folder, search)
     with prepared_place(out) as partial:
-        save_bundle(partial, bundle, CARD.format(name=folder.resolve().name, version=heedful.__version__))
+        write_bundle(partial, bundle, CARD.format(name=folder.resolve().name, version=heedful.__version__))
         greedy = with_changes(search, {"beam": 1, "precision": "float32"})
         native = translator_of(bundle.model, bundle.tokenizers, greedy)
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)

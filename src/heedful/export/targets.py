@@ -2,7 +2,8 @@
 
 An export holds, beside the files of its target,
 
-    export.toml      format, target, precision, the version of heedful that wrote it, and the digests of its files
+    export.toml      format, target, precision, and the version of heedful that wrote it
+    SHA256SUMS       the checksums of all files but the report
     recipe.toml      the whole configuration that the model was made with
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
@@ -28,15 +29,19 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
-from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.records.checksums import SUMS, check_file, check_files, refuse_special_files, write_checksums
 from heedful.tasks.table import translator_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
 FORMAT = 1
 FACTS = "export.toml"
+COPY_AGAIN = (
+    "Copy the whole folder again, or export the model once more. If you edited a file yourself, take its line out of "
+    f"{SUMS}."
+)
 
 
 class Target(Protocol):
@@ -109,13 +114,30 @@ def read_export(folder: Path) -> Export:
 
 def open_export(folder: Path) -> Engine:
     """The engine of an export, whatever its target. Raises HeedfulError where its files are not those written."""
+    refuse_special_files(folder)
     found = read_export(folder)
-    check_seal(folder, read_toml(folder / FACTS).values.get("files", {}))
+    _check_files(folder)
     return target_module(found.target).open_export(folder)
 
 
+def _check_files(folder: Path) -> None:
+    """Raise HeedfulError that names the first file which is missing or not as it was written."""
+    facts = read_toml(folder / FACTS).values
+    if facts.get("checksums") and not (folder / SUMS).is_file():
+        raise HeedfulError(f"{folder / SUMS} is missing.", hint=COPY_AGAIN)
+    check_files(folder, hint=COPY_AGAIN)
+    for name, digest in facts.get("files", {}).items():  # of earlier versions
+        check_file(folder / name, str(digest), COPY_AGAIN)
+    recipe = folder / "recipe.toml"
+    tables = read_toml(recipe).values.keys() if recipe.is_file() else ()
+    for table in ("model", "search"):
+        if table not in tables:
+            what = f"has no [{table}]" if recipe.is_file() else "is missing"
+            raise HeedfulError(f"{recipe} {what}.", hint=COPY_AGAIN)
+
+
 def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
+    """Raise ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
     packages are not installed: before any work.
     """
     module = target_module(target)
@@ -135,7 +157,8 @@ def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
     for key in module.SEARCH_LACKS:
         value = getattr(search, key)
         if value and value != "beam":
-            hint = f"Take `{key}` out of [search] in the bundle's recipe.toml, or use the native engine."
+            edit = f"take `{key}` out of [search] in its recipe.toml, and the line of recipe.toml out of {SUMS}"
+            hint = f"Use the native engine, or edit the bundle: {edit}."
             asked = f'`{key}` = "{value}"' if isinstance(value, str) else f"`{key}`"
             raise ConfigError(f"{target} has no {asked}, which this model's recipe asks for.", hint=hint)
     for name in NEEDS.get(target, ()):
@@ -151,7 +174,8 @@ def write_export(bundle: Bundle, folder: Path, target: str, precision: str, shor
         save_shortlist(folder, shortlist, bundle.tokenizers)
     target_module(target).export(bundle, folder, precision)
     facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": precision}
-    write_text(folder / FACTS, tomlkit.dumps({**facts, "files": seal_of(folder)}))
+    write_text(folder / FACTS, tomlkit.dumps({**facts, "checksums": "sha256"}))
+    write_checksums(folder)
 
 
 def export_bundle(

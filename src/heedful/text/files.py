@@ -50,8 +50,6 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     partial, former = own_name(path, "partial"), own_name(path, "former")
     try:
         restore_folder(path)
-        for left in (partial, former):  # of a process that had this one's number
-            shutil.rmtree(left, ignore_errors=True)
         for suffix in ("partial", "former"):
             remove_abandoned(path, suffix)
         partial.mkdir(parents=True)
@@ -70,11 +68,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 def restore_folder(path: Path) -> None:
     """Put a folder back into its place that a process was about to replace when it was killed."""
-    if not path.exists():
-        own = own_name(path, "former")  # of a killed process that had this one's number, as is usual in containers
-        former = [*abandoned(path, "former"), *([own] if own.exists() else [])]
-        if former:
-            former[-1].rename(path)
+    if not path.exists() and (former := abandoned(path, "former")):
+        former[-1].rename(path)
 
 
 def remove_folder(folder: Path) -> None:
@@ -84,7 +79,6 @@ def remove_folder(folder: Path) -> None:
     """
     remove_abandoned(folder, "removed")
     aside = own_name(folder, "removed")
-    shutil.rmtree(aside, ignore_errors=True)
     with suppress(FileNotFoundError):
         folder.rename(aside)
     shutil.rmtree(aside, ignore_errors=True)
@@ -116,22 +110,29 @@ def own_name(path: Path, suffix: str) -> Path:
     return path.with_name(f".{_stem(path.name)}.{os.getpid()}.{suffix}")
 
 
-def _stem(name: str) -> str:
-    """A name, or what stands for it where the hidden one would be too long for the file system."""
-    if len(os.fsencode(name)) <= LONGEST_NAME - len(".") - len(".4194304.removed"):
+def with_room(name: str, room: int) -> str:
+    """Return a name, or what stands for it where one with so many bytes more would be too long for the file system."""
+    if len(os.fsencode(name)) + room <= LONGEST_NAME:
         return name
     return hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
 
 
+def _stem(name: str) -> str:
+    return with_room(name, len("..4194304.removed"))
+
+
 def remove_abandoned(path: Path, suffix: str) -> None:
-    """Remove what processes that were killed left under their `own_name` of `path`; those that run keep theirs."""
+    """Remove what processes that were killed left under their `own_name` of `path`; others that run keep theirs."""
     for left in abandoned(path, suffix):
         with suppress(OSError):
             shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def abandoned(path: Path, suffix: str) -> list[Path]:
-    """What processes that were killed left under their `own_name` of `path`."""
+    """Find what processes that were killed left under their `own_name` of `path`.
+
+    What has this process's own name is of a former one with its number, as is usual in containers.
+    """
     named = re.compile(rf"\.{re.escape(_stem(path.name))}\.(\d+)\.{re.escape(suffix)}")
     try:
         beside = sorted(path.parent.iterdir())
@@ -141,6 +142,8 @@ def abandoned(path: Path, suffix: str) -> list[Path]:
 
 
 def _runs(pid: int) -> bool:
+    if pid == os.getpid():
+        return False
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
