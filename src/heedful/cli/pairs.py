@@ -41,6 +41,8 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
     from heedful.data.check import Limits
     from heedful.data.config import DataConfig
     from heedful.data.corpus import reader
+    from heedful.data.lines import refuse_second_use
+    from heedful.data.spool import is_stream
     from heedful.text.tokenizer import load_tokenizers
 
     if tokenizers is not None and not any(tokenizers.glob("tokenizer.*.toml")):
@@ -48,10 +50,11 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
     loaded = None if tokenizers is None else load_tokenizers(tokenizers)
     if what[0].endswith(".toml") and all("=" in setting for setting in what[1:]):
         return _open_recipe(Path(what[0]), what[1:], loaded)
-    if len(what) == 1 and "." not in what[0] and not Path(what[0]).exists():
+    if len(what) == 1 and "." not in what[0] and not (Path(what[0]).exists() or is_stream(what[0])):
         named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
         return Opened(readers(named), Limits(), loaded, optional_splits(named))
     given = {"train": [Path(path) for path in what], "dev": files.dev, "test": files.test}
+    refuse_second_use(path for paths in given.values() for path in paths or ())
     splits = {split: reader(paths, *files.columns) for split, paths in given.items() if paths}
     return Opened(splits, Limits(), loaded, ())
 
