@@ -76,7 +76,7 @@ def splits_to_write(data: DataSet, folder: Path) -> list[Path]:
 
 def _refuse_to_overwrite(paths: Sequence[Path]) -> None:
     for path in paths:
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise ConfigError(f"{path} exists already.", hint="Name another folder, or remove the file yourself.")
 
 

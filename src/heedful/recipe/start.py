@@ -13,7 +13,7 @@ from heedful.data.catalogue import load_split
 from heedful.data.corpus import Pair
 from heedful.errors import ConfigError
 from heedful.recipe.recipe import Recipe, resolve_recipe
-from heedful.records.files import write_lines
+from heedful.text.output import write_output
 
 LOOK_AT = 1000  # pairs that show whether a source is a word or a sentence
 USUAL = "multi30k-tiny"
@@ -76,4 +76,4 @@ def refuse_existing(path: Path) -> None:
 def write_new(path: Path, text: str) -> None:
     """Write a file that must not exist yet. An existing one is a ConfigError and stays as it is."""
     refuse_existing(path)
-    write_lines(path, text.splitlines())
+    write_output(path, text.encode())
