@@ -28,8 +28,8 @@ from heedful.attention import (
     scaled_dot,
     softmax,
 )
+from heedful.gallery.layers.memory import Hops, align_both_ways, attention_over_attention
 from heedful.inspection.lookup import AGES, KEYS, PEOPLE, QUESTIONS
-from heedful.layers.memory import Hops, align_both_ways, attention_over_attention
 from heedful.layers.position import sinusoids
 
 

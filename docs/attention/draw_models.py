@@ -7,8 +7,8 @@ from picture import SEED, numbers, table
 from torch import Tensor
 
 from heedful.attention import MultiHeadAttention
+from heedful.gallery.layers.gates import SpatialGate
 from heedful.inspection.complexity import complexity
-from heedful.layers.gates import SpatialGate
 from heedful.layers.position import sinusoids
 from heedful.models.config import ConvS2SConfig
 from heedful.models.convs2s import EncoderLayer

@@ -1,4 +1,4 @@
-"""Fill the marked parts of these pages: facts from `heedful.inspection.family`, results from the table of experiments,
+"""Fill the marked parts of these pages: facts from `heedful.gallery.family`, results from the table of experiments,
 pictures from draw.py. All else on a page is written by hand. The results are also kept with the program, whose
 `heedful attention show` prints them.
 
@@ -15,12 +15,12 @@ from typing import Any
 import draw
 
 from heedful.evaluation.metrics import label_of
-from heedful.inspection.family import FAMILY, Member
-from heedful.inspection.measured import Arm, Result, results
+from heedful.gallery.family import FAMILY, Member
+from heedful.gallery.measured import Arm, Result, results
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "experiments" / "family" / "table.json"
-KEPT = HERE.parents[1] / "src" / "heedful" / "inspection" / "assets" / "family.json"
+KEPT = HERE.parents[1] / "src" / "heedful" / "gallery" / "assets" / "family.json"
 NOT_YET = "Not measured yet."
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from heedful.inspection import measured
-from heedful.inspection.family import FAMILY
+from heedful.gallery import measured
+from heedful.gallery.family import FAMILY
 
 
 class TestMembers:

@@ -10,10 +10,10 @@ from heedful.config import to_tree
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.inspection.document import trace_from_tree
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, save_bundle
 from heedful.models.config import TransformerConfig
-from heedful.recipe.load import load
+from heedful.models.kinds import build_model
+from heedful.pipeline.load import load
 from heedful.recipe.recipe import Recipe
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
@@ -42,7 +42,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         torch.manual_seed(3)
         built = build_model(model, len(tokenizers.source), len(tokenizers.target))
     folder = tmp_path_factory.mktemp("bundle") / "model"
-    save_bundle(folder, Bundle(built, tokenizers, to_tree(recipe)), "A model for tests.\n")
+    save_bundle(folder, Bundle(built, tokenizers, to_tree(recipe), recipe.model), "A model for tests.\n")
     return folder
 
 

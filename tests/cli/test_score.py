@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.data.batch import collate
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 from heedful.text.vocabulary import BOS, PAD, UNK
 
 PAIRS = [("ab", "ba"), ("c", "c")]

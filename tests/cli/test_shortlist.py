@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import little_run
+from tests.pipeline.little import little_run
 
 from heedful.data.store import open_store
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 from heedful.records.run import Run
 
 

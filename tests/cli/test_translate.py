@@ -12,10 +12,10 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.decoding.translator import Translator
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 
 PAIRS = [("abc de", "cba ed"), ("fgh\u2028i", "ihg\x0b\x85f"), ("jk ü", "ü kj"), ("lm", "ml")]
 
@@ -114,7 +114,7 @@ class TestAnyBytes:
     ) -> None:
         output = tmp_path / "output"
         with (
-            mock.patch("heedful.recipe.load.load", return_value=translator),
+            mock.patch("heedful.pipeline.load.load", return_value=translator),
             mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(data))),
         ):
             outcome = heedful("translate", "model", "--output", str(output))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.decoding.rules import Rules
 from heedful.decoding.translation import Translation
-from heedful.recipe.load import load, load_ensemble
+from heedful.pipeline.load import load, load_ensemble
 
 PAIRS = [("abc de", "cba ed"), ("fgh", "ihg"), ("jk ü", "ü kj"), ("lm", "ml")]
 LINES = ["abc", "de fg", "", "jk"]

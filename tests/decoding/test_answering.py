@@ -13,22 +13,22 @@ from heedful.decoding.answering import Asker, best_answers, check_given, given_l
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.search import Request
 from heedful.errors import ConfigError, HeedfulError
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
 V = 7
 
 
-class Echo(Answerer):
+class Echo(EncoderOnly):
     """Sure that the label of a word is the word."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.ones(()))
 
-    def answer(self, src: Tensor, src_mask: Tensor, maps: list | None = None) -> Answer:
+    def predict(self, src: Tensor, src_mask: Tensor, maps: list | None = None) -> Prediction:
         words = src[:, :-1] % V
-        return Answer(5 * self.weight * torch.nn.functional.one_hot(words, V).float(), src_mask[:, 1:])
+        return Prediction(5 * self.weight * torch.nn.functional.one_hot(words, V).float(), src_mask[:, 1:])
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return n_source
@@ -50,7 +50,7 @@ def test_the_best_few_are_those_of_brute_force() -> None:
 
 
 def test_special_ids_are_no_labels() -> None:
-    answer = Answer(torch.zeros(1, 2, V), torch.ones(1, 2, dtype=torch.bool))
+    answer = Prediction(torch.zeros(1, 2, V), torch.ones(1, 2, dtype=torch.bool))
     log_p = label_log_p(answer)
     assert all(torch.isinf(log_p[:, :, special]).all() for special in (PAD, UNK, BOS, EOS))
     assert {label for one in best_answers(log_p[0], 100) for label in one.ids} == {4, 5, 6}
@@ -81,7 +81,7 @@ def test_prefixes_and_constraints_are_refused(request_: Request) -> None:
 
 
 def test_given_labels_have_their_probability() -> None:
-    answer = Echo().answer(torch.tensor([[4, 5, EOS], [6, EOS, PAD]]), torch.tensor([[True] * 3, [True, True, False]]))
+    answer = Echo().predict(torch.tensor([[4, 5, EOS], [6, EOS, PAD]]), torch.tensor([[True] * 3, [True, True, False]]))
     rows = given_log_p(Echo(), answer, torch.tensor([[4, 6, EOS], [6, EOS, PAD]]))
     right = 5 - math.log(math.exp(5) + V - 1)
     assert rows[0] == pytest.approx([right, right - 5, 0.0], abs=1e-5)

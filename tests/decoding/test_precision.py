@@ -1,4 +1,4 @@
-"""The laws of search in every number type, on a model that has learned something, and against one without a cache."""
+"""The laws of search in every precision, on a model that has learned something, and against one without a cache."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ class TestLaws:
         assert [texts(precision, beam, [line])[0] for line in SOURCES] == together
 
     def test_log_probabilities_are_those_of_the_whole(self, precision: Precision, beam: int) -> None:
-        """What was found step by step, decoded at once by the model of the same number type."""
+        """What was found step by step, decoded at once by the model of the same precision."""
         ready = for_inference(model(), precision)
         for source, found in zip(
             SOURCES, reverser({"precision": precision, "beam": beam}).translate(SOURCES), strict=True

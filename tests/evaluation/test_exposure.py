@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 from tests.decoding.letters import translator
-from tests.evaluation.told import A, B, C, D, Rule, Told
+from tests.gallery.told import A, B, C, D, Rule, Told
 from tests.models.rivals import rival
 from tests.models.tiny import tiny_model
 
@@ -14,9 +14,9 @@ from heedful.decoding.search import Request
 from heedful.decoding.searcher import Searcher
 from heedful.errors import HeedfulError
 from heedful.evaluation.exposure import AfterError, AtPosition, Exposure, compounded, exposure, measure_exposure
-from heedful.models.build import build_model
 from heedful.models.interface import Seq2Seq
 from heedful.models.tagger_config import TaggerConfig
+from heedful.recipe.tables import build_model
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 Ids = Sequence[int]

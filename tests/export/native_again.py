@@ -8,9 +8,9 @@ import torch
 from heedful.config import read_toml, resolve
 from heedful.decoding.translator import Translator
 from heedful.export.parity import FLOAT32, Engine, Tolerance
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.models.kinds import build_model
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
 from heedful.recipe.recipe import Recipe
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
@@ -26,15 +26,15 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     return [what for what, is_so in wrong.items() if is_so]
 
 
-def computes_in(number_type: str) -> bool:
-    """Every number type that there is."""
+def computes_in(precision: str) -> bool:
+    """Every precision that there is."""
     return True
 
 
-def export(bundle: Bundle, folder: Path, number_type: str) -> None:
+def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """The weights; "spoilt" with noise."""
     weights = weights_of(bundle.model)
-    if number_type == "spoilt":
+    if precision == "spoilt":
         torch.manual_seed(1)
         weights = {name: tensor + torch.randn_like(tensor) for name, tensor in weights.items()}
     write_tensors(folder / "weights.safetensors", weights)

@@ -10,16 +10,16 @@ import pytest
 import torch
 
 from heedful.config import to_tree
-from heedful.data.catalogue import load_split
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
 from heedful.export.targets import open_export, write_export
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
-from heedful.recipe.engines import TextEngine
+from heedful.models.kinds import build_model
+from heedful.pipeline.engines import TextEngine
+from heedful.recipe.splits import load_split
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -59,7 +59,9 @@ def bundle(lines: list[str], shared_data: Path) -> Bundle:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter)) if parameter.dim() == 1 else parameter.mul_(2)
-    return Bundle(model, Tokenizers(tokenizer, tokenizer), {"model": to_tree(config), "search": {"max_extra": 3}})
+    return Bundle(
+        model, Tokenizers(tokenizer, tokenizer), {"model": to_tree(config), "search": {"max_extra": 3}}, config
+    )
 
 
 @pytest.fixture(scope="module")

@@ -43,9 +43,9 @@ TOKENIZERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def exported(bundle: Bundle, folder: Path, number_type: str = "float32") -> CTranslate2Translator:
+def exported(bundle: Bundle, folder: Path, precision: str = "float32") -> CTranslate2Translator:
     folder.mkdir()
-    write_export(bundle, folder, "ctranslate2", number_type)
+    write_export(bundle, folder, "ctranslate2", precision)
     return target.open_export(folder)
 
 
@@ -308,7 +308,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return learned_run(tmp_path_factory.mktemp("learned") / "letters")
 
 
-EVERY_TYPE = pytest.mark.parametrize("number_type", target.TOLERANCES)
+EVERY_TYPE = pytest.mark.parametrize("precision", target.TOLERANCES)
 SENTENCES = letters(200, seed=9)
 
 
@@ -322,13 +322,13 @@ class TestLearned:
         assert parity.tokens > 500
 
     @EVERY_TYPE
-    def test_export(self, number_type: str, learned: Path, tmp_path: Path, heedful: Callable) -> None:
+    def test_export(self, precision: str, learned: Path, tmp_path: Path, heedful: Callable) -> None:
         """The folder is one of the library's own, and what it says there is the translation."""
         out = tmp_path / "out"
-        outcome = heedful("export", str(learned), str(out), "--to", "ctranslate2", "--type", number_type)
+        outcome = heedful("export", str(learned), str(out), "--to", "ctranslate2", "--type", precision)
         assert outcome.code == 0, outcome.err
         report = json.loads((out / "parity.json").read_text())
-        assert report["tolerance"]["equal_texts"] == target.TOLERANCES[number_type].equal_texts
+        assert report["tolerance"]["equal_texts"] == target.TOLERANCES[precision].equal_texts
         assert report["lines"] == 40
         reader = ctranslate2.Translator(str(out))
         [found] = reader.translate_batch([SENTENCES[0].split()], beam_size=1)
@@ -338,18 +338,18 @@ class TestLearned:
         )
 
     @EVERY_TYPE
-    def test_the_model_stays_as_it_was(self, number_type: str, learned: Path, tmp_path: Path) -> None:
+    def test_the_model_stays_as_it_was(self, precision: str, learned: Path, tmp_path: Path) -> None:
         bundle, untouched = load_bundle(learned / "model"), load_bundle(learned / "model")
-        exported(bundle, tmp_path / "out", number_type)
+        exported(bundle, tmp_path / "out", precision)
         for name, weight in weights_of(untouched.model).items():
             torch.testing.assert_close(weights_of(bundle.model)[name], weight, rtol=0, atol=0)
 
     def test_weights_are_as_small_as_their_type(self, learned: Path, tmp_path: Path) -> None:
         bundle = load_bundle(learned / "model")
         sizes = {}
-        for number_type in target.TOLERANCES:
-            exported(bundle, tmp_path / number_type, number_type)
-            sizes[number_type] = (tmp_path / number_type / "model.bin").stat().st_size
+        for precision in target.TOLERANCES:
+            exported(bundle, tmp_path / precision, precision)
+            sizes[precision] = (tmp_path / precision / "model.bin").stat().st_size
         assert max(sizes["int8"], sizes["bfloat16"]) < 0.9 * sizes["float32"]
 
 

@@ -15,7 +15,7 @@ from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.export.marian import import_checkpoint, import_marian, random_sentences
 from heedful.export.targets import export_bundle
 from heedful.models.bundle import load_bundle
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
 CODE = ">>fra<<"

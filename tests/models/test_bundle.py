@@ -12,8 +12,8 @@ from tests.models.tiny import batch_of, tiny_config
 
 from heedful.config import to_tree
 from heedful.errors import HeedfulError
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, is_bundle, load_bundle, save_bundle
+from heedful.models.kinds import build_model
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizers
 
@@ -27,7 +27,7 @@ def made(joint: bool = True, seed: int = 0) -> Bundle:
     config = tiny_config({} if joint else {"tie": "decoder"})
     torch.manual_seed(seed)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target)).eval()
-    return Bundle(model, tokenizers, {"seed": 7, "model": to_tree(config), "note": {"kept": ["as", "it is"]}})
+    return Bundle(model, tokenizers, {"seed": 7, "model": to_tree(config), "note": {"kept": ["as", "it is"]}}, config)
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from tests.models.tiny import PAIRS, VOCABULARY, batch_of
 
 from heedful.data.batch import Batch
 from heedful.decoding.ctc import ctc_hypotheses
-from heedful.models.build import build_model
 from heedful.models.ctc import CTC, normalised, stack
 from heedful.models.ctc_config import CTCConfig
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
+from heedful.models.kinds import build_model
 from heedful.text.vocabulary import SPECIALS
 from heedful.training.config import TrainingConfig
 from heedful.training.loop import build_optimizer, compute_loss
@@ -31,7 +31,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 EVERY_VARIANT = pytest.mark.parametrize("variant", VARIANTS)
 
 
-def little(variant: str) -> Answerer:
+def little(variant: str) -> EncoderOnly:
     """In double precision and eval mode."""
     torch.manual_seed(3)
     config = CTCConfig.model_validate({**SMALL, **VARIANTS[variant]})
@@ -149,7 +149,7 @@ class TestSettings:
     def test_summary_and_size(self) -> None:
         config = CTCConfig(upsample=2)
         assert config.summary == "ctc on gru cells, upsample 2"
-        assert config.kept_numbers(20, 5) > config.kept_numbers(10, 5) > 0
+        assert config.activation_count(20, 5) > config.activation_count(10, 5) > 0
 
 
 def test_learns_to_copy_with_repeats() -> None:

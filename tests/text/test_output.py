@@ -30,13 +30,18 @@ def test_permissions_stay(mode: int, tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
+def write_half(path: Path) -> None:
+    with writing(path) as file:
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"old")
     path.chmod(0o600)
-    with pytest.raises(CannotWrite), writing(path) as file:
-        file.write(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(CannotWrite):
+        write_half(path)
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"old", 0o600)
     assert list(tmp_path.iterdir()) == [path]
 

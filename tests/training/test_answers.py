@@ -5,16 +5,16 @@ import torch
 from torch import Tensor, nn
 
 from heedful.data.batch import labels_of
-from heedful.models.interface import Answer
+from heedful.models.interface import Prediction
 from heedful.text.vocabulary import EOS, PAD
 from heedful.training.answers import place_losses
 
 LABELS = torch.tensor([[5, 4, 7], [6, PAD, PAD]])
 
 
-def answer() -> Answer:
+def answer() -> Prediction:
     generator = torch.Generator().manual_seed(1)
-    return Answer(torch.randn(2, 3, 9, generator=generator, dtype=torch.float64), LABELS != PAD)
+    return Prediction(torch.randn(2, 3, 9, generator=generator, dtype=torch.float64), LABELS != PAD)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])

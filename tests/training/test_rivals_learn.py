@@ -10,8 +10,8 @@ from tests.training.toy import Log, held_out_loss
 from heedful.data.batch import Batch, collate
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
-from heedful.models.build import build_model
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig
+from heedful.models.kinds import build_model
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder

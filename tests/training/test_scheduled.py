@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.evaluation.told import A, B, C, Told
+from tests.gallery.told import A, B, C, Told
 from tests.models.rivals import RIVALS, rival
 from tests.models.tiny import PAIRS, batch_of, tiny_model
 from tests.training.toy import batch_at, held_out_loss, toy, training_config

@@ -65,7 +65,7 @@ def attend_drawn(
     mask: Mask | None = None,
     aggregate: Aggregate = weighted_sum,
 ) -> Drawn:
-    """`attend` with sampled weights, and what REINFORCE needs of the draw (`heedful.models.reinforce`)."""
+    """`attend` with sampled weights, and what REINFORCE needs of the draw (`heedful.gallery.pooling.reinforce`)."""
     scores = score(query, key)
     if mask is not None:
         mask.check(*scores.shape)

@@ -52,14 +52,14 @@ def align(
     """
     from heedful.data.corpus import count_pairs, read_parallel
     from heedful.data.lines import refuse_second_use
-    from heedful.models.interface import Answerer
-    from heedful.recipe.load import load
+    from heedful.models.interface import EncoderOnly
+    from heedful.pipeline.load import load
 
     refuse_second_use([*files, *([] if gold is None else [gold])])
     n_pairs = count_pairs(files)
     golds = None if gold is None else _read_gold(gold, first, n_pairs)
     translator = load(model)
-    if isinstance(translator.model, Answerer):
+    if isinstance(translator.model, EncoderOnly):
         hint = "What it attends to, if it does: heedful inspect MODEL TEXT."
         raise ConfigError("Alignments are of models with a decoder; this one answers at once.", hint=hint)
     examples = _examples(translator, read_parallel(files), pieces)

@@ -15,7 +15,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 @app.command("list")
 def list_members(as_json: AsJson = False) -> None:
     """List the members and what each puts into the four slots."""
-    from heedful.inspection.family import FAMILY
+    from heedful.gallery.family import FAMILY
 
     if as_json:
         print_json([member._asdict() for member in FAMILY])
@@ -29,8 +29,8 @@ def show(
     name: Annotated[str, typer.Argument(help="A name of `heedful attention list`.")], as_json: AsJson = False
 ) -> None:
     """Show one member: its slots, equation, source and code, what it is not good for, and what it came to."""
-    from heedful.inspection.family import find_member
-    from heedful.inspection.measured import results
+    from heedful.gallery.family import find_member
+    from heedful.gallery.measured import results
 
     member = find_member(name)
     measured = results(member.page)

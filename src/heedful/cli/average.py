@@ -19,7 +19,7 @@ def average(
 
     The former bundle is replaced; the checkpoints stay, so `--last 0` brings it back.
     """
-    from heedful.recipe.average import average_run
+    from heedful.pipeline.average import average_run
 
     finished = average_run(run, last)
     if as_json:

@@ -26,7 +26,7 @@ def init(
 
     Other kinds of files are set as keys: `data.train='["pairs.tsv"]' data.dev='["dev.tsv"]'`.
     """
-    from heedful.recipe.start import first_recipe, refuse_existing, write_new
+    from heedful.recipe.first_recipe import first_recipe, refuse_existing, write_new
 
     refuse_existing(output)
     text, reason = first_recipe(preset, {"train": train or (), "dev": dev or (), "test": test or ()}, overrides or ())

@@ -62,7 +62,7 @@ def inspect(
     sources = _sources(texts)
     require_texts("--target", targets or [])
     _check_usage(len(sources), targets, html, svg, png)
-    from heedful.recipe.load import load
+    from heedful.pipeline.load import load
 
     translator = load(model)
     forced = targets or [None] * len(sources)

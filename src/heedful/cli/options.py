@@ -53,7 +53,7 @@ Engine = Annotated[
     str | None,
     typer.Option(metavar="native|ctranslate2|onnx", help="What computes; left out: native, or an export's own."),
 ]
-NumberType = Annotated[
+PrecisionOption = Annotated[
     str | None,
     typer.Option(
         "--type", metavar="float32|int8|bfloat16|auto", help="What it computes in; auto: the quickest, measured."

@@ -29,7 +29,7 @@ def score(
 ) -> None:
     """Give the natural log-probability of each target line, given its source line: of all pairs, or of none."""
     pairs = _pairs(source, target)
-    from heedful.recipe.engines import Choice, open_engine
+    from heedful.pipeline.engines import Choice, open_engine
 
     lines = []
     choice = Choice(others=ensemble or (), mean=ensemble_mean)

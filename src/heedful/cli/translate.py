@@ -18,7 +18,7 @@ from heedful.records.files import to_json
 if TYPE_CHECKING:
     from heedful.decoding.config import SearchConfig
     from heedful.decoding.translation import Translation
-    from heedful.recipe.engines import TextEngine
+    from heedful.pipeline.engines import TextEngine
 
 CHUNK = 1000  # lines that are read, sorted by length and translated together
 
@@ -48,13 +48,13 @@ def translate(
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
     engine: options.Engine = None,
-    number_type: options.NumberType = None,
+    precision: options.PrecisionOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.recipe.engines import Choice, open_engine
+    from heedful.pipeline.engines import Choice, open_engine
 
     changes = {
         "beam": beam,
@@ -74,7 +74,7 @@ def translate(
     given = Given(file, text, input_format, prefix, require, forbid)
     chunks = given.chunks(CHUNK)
     first = next(chunks, [])  # a missing file is found before the model is loaded
-    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    choice = Choice(engine, precision, ensemble or (), ensemble_mean)
     with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)

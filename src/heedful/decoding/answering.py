@@ -16,7 +16,7 @@ from heedful.decoding.ctc import ctc_hypotheses, ctc_log_p, path_log_p
 from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilities
 from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.models.device import device_of
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.text.vocabulary import EOS, PAD, UNK
 
 PARTS_HINT = 'Parts are told apart by tokenizer.source.separator, such as "|||".'
@@ -26,7 +26,7 @@ PARTS_HINT = 'Parts are told apart by tokenizer.source.separator, such as "|||".
 class Asker:
     """How one model is asked."""
 
-    def __init__(self, model: Answerer, search: SearchConfig) -> None:
+    def __init__(self, model: EncoderOnly, search: SearchConfig) -> None:
         """Raises ConfigError for settings that only a search through a decoder can have."""
         for name in settings_of_decoders(search):
             message = f"`search.{name}` is for models with a decoder; this one answers at once."
@@ -45,14 +45,14 @@ class Asker:
             message = "Prefixes and constraints are for models with a decoder; this one answers at once."
             raise ConfigError(message, hint="Leave them out.")
         batch = collate([(list(source), []) for source in sources], range(len(sources))).to(device_of(self.model))
-        answer = self.model.answer(batch.src, batch.src_mask)
+        answer = self.model.predict(batch.src, batch.src_mask)
         if self.model.alignment != "places":
             return ctc_hypotheses(answer, 1 if self.model.alignment == "equal-split" else self.search.beam, n_best)
         log_p = label_log_p(answer)
         return [best_answers(log_p[row][real], n_best) for row, real in enumerate(answer.mask)]
 
 
-def label_log_p(answer: Answer) -> Float[Tensor, "B T V"]:
+def label_log_p(answer: Prediction) -> Float[Tensor, "B T V"]:
     """log softmax in float32; PAD, UNK, BOS and EOS are no labels (-inf)."""
     log_p = log_probabilities(answer.logits.flatten(0, 1)).view(answer.logits.shape)
     log_p[:, :, EOS] = NEVER
@@ -75,7 +75,7 @@ def best_answers(log_p: Float[Tensor, "T V"], n_best: int) -> list[Hypothesis]:
     return [Hypothesis(labels, total, total, [*parts, 0.0]) for total, labels, parts in found]
 
 
-def given_log_p(model: Answerer, answer: Answer, tgt_out: Int[Tensor, "B T"]) -> list[list[float]]:
+def given_log_p(model: EncoderOnly, answer: Prediction, tgt_out: Int[Tensor, "B T"]) -> list[list[float]]:
     """The log-probability of each given label, and of the end: 0 where each place has a label, and nobody chose it.
 
     The pairs are such as `check_given` lets pass.
@@ -89,13 +89,13 @@ def given_log_p(model: Answerer, answer: Answer, tgt_out: Int[Tensor, "B T"]) ->
     return [[*row[:count], 0.0] for row, count in zip(rows.tolist(), given, strict=True)]
 
 
-def check_given(model: Answerer, pairs: Sequence[tuple[list[int], list[int]]], first: int) -> None:
+def check_given(model: EncoderOnly, pairs: Sequence[tuple[list[int], list[int]]], first: int) -> None:
     """Raises HeedfulError, before any work, for the first pair of ids that the model cannot score: pairs are counted
     from `first`. It must be able to read the source, and the target must have a known label for each place.
     """
     for number, (source, target) in enumerate(pairs, start=first):
-        if (complaint := model.complaint(source)) is not None:
-            raise HeedfulError(f"Pair {number}: {complaint}.", hint=PARTS_HINT)
+        if (validation_error := model.validation_error(source)) is not None:
+            raise HeedfulError(f"Pair {number}: {validation_error}.", hint=PARTS_HINT)
         if model.alignment != "places":
             continue
         if UNK in target:

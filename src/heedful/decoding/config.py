@@ -24,7 +24,7 @@ class SearchConfig(Config):
         default=1024, description="longer inputs are split at sentence ends, else at this many tokens, with a warning"
     )
     precision: Literal["float32", "bfloat16", "int8"] = Field(
-        default="float32", description="number type of the operands of linear maps; sums and all else are float32"
+        default="float32", description="precision of the operands of linear maps; sums and all else are float32"
     )
     temperature: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="given: sample instead of searching"

@@ -24,7 +24,7 @@ from heedful.decoding.translation import Scored, Translation
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
 from heedful.models.inference import Prepared
-from heedful.models.interface import Answerer, Model, Seq2Seq
+from heedful.models.interface import EncoderOnly, Model, Seq2Seq
 from heedful.text.tokenizer import Tokenizers
 from heedful.trace import check_trace
 
@@ -35,7 +35,7 @@ BEGIN = "<s>"
 class Translator:
     """A model, its tokenisers and how to search.
 
-    Search uses the model as it is prepared for inference in the number type `search.precision`; scores and traces of
+    Search uses the model as it is prepared for inference in the precision `search.precision`; scores and traces of
     given outputs use the model itself.
     """
 
@@ -76,7 +76,7 @@ class Translator:
             for number, line in enumerate(lines)
             for segment in segment_line(number, line, self.tokenizers.source, self._longest_source)
         ]
-        if isinstance(self.model, Answerer):
+        if isinstance(self.model, EncoderOnly):
             _check_sources(self.model, segments, first_line)
         of_line: list[list[int]] = [[] for _ in lines]
         for number, segment in enumerate(segments):
@@ -105,7 +105,7 @@ class Translator:
     def score(self, sources: Sequence[str], targets: Sequence[str], *, first_pair: int = 1) -> list[Scored]:
         """Log-probabilities of given outputs: forced decoding, whatever the model itself would say.
 
-        Always in the model's own number type, whatever that of the search is. Errors count pairs from `first_pair`.
+        Always in the model's own precision, whatever that of the search is. Errors count pairs from `first_pair`.
         """
         refuse_single_text("sources", sources)
         if len(sources) != len(targets):
@@ -137,14 +137,14 @@ class Translator:
         (log_p,) = self._log_p(batch, maps)
         pieces = [self.tokenizers.target.piece(i) for i in target_ids]
         read = [*(self.tokenizers.source.piece(i) for i in source_ids), END]
-        if isinstance(self.model, Answerer):
+        if isinstance(self.model, EncoderOnly):
             return check_trace(Trace(read, pieces, pieces, log_p[: len(pieces)], maps))
         return check_trace(Trace(read, [BEGIN, *pieces], [*pieces, END], log_p, maps))
 
     def _log_p(self, batch: Batch, maps: list[Map] | None = None) -> list[list[float]]:
         """The log-probabilities of the targets' tokens, EOS included; behind the end of a shorter one anything."""
-        if isinstance(self.model, Answerer):
-            answer = self.model.answer(batch.src, batch.src_mask, maps)
+        if isinstance(self.model, EncoderOnly):
+            answer = self.model.predict(batch.src, batch.src_mask, maps)
             return given_log_p(self.model, answer, batch.tgt_out)
         assert isinstance(self.model, Seq2Seq)
         hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
@@ -159,7 +159,7 @@ class Translator:
             if longest is not None and tokens > longest:
                 hint = "Shorten it, or train with a larger model.max_positions."
                 raise HeedfulError(f"Pair {number} has {tokens} tokens, but this model reads {longest}.", hint=hint)
-        if isinstance(self.model, Answerer):
+        if isinstance(self.model, EncoderOnly):
             check_given(self.model, pairs, first)
 
     def _best_ids(self, source: str) -> list[int]:
@@ -171,7 +171,7 @@ class Translator:
 
     def _searcher(self) -> Searcher | Asker:
         ready = self._prepared.ready()
-        if isinstance(ready, Answerer):
+        if isinstance(ready, EncoderOnly):
             return Asker(ready, self.search)
         assert isinstance(ready, Seq2Seq)
         if self.search.shortlist and self.shortlist is None:
@@ -189,7 +189,7 @@ class Translator:
         A model that answers at once answers a whole source: it is never cut.
         """
         readable = self.model.longest
-        if isinstance(self.model, Answerer):
+        if isinstance(self.model, EncoderOnly):
             return sys.maxsize if readable is None else readable - 1
         return self.search.max_source if readable is None else min(self.search.max_source, readable - 1)
 
@@ -198,12 +198,12 @@ class Translator:
         return device_of(self.model)
 
 
-def _check_sources(model: Answerer, segments: Sequence[Segment], first_line: int) -> None:
+def _check_sources(model: EncoderOnly, segments: Sequence[Segment], first_line: int) -> None:
     """Raises HeedfulError, before any work, for the first line that the model cannot answer."""
     for segment in segments:
-        complaint = model.complaint(segment.ids)
-        if complaint is not None:
-            raise HeedfulError(f"Line {segment.line + first_line}: {complaint}.", hint=PARTS_HINT)
+        validation_error = model.validation_error(segment.ids)
+        if validation_error is not None:
+            raise HeedfulError(f"Line {segment.line + first_line}: {validation_error}.", hint=PARTS_HINT)
 
 
 def _check_found(hypotheses: list[Hypothesis], request: Request, place: str) -> None:

@@ -47,12 +47,12 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     return [] if config.kind == "transformer" else [f'kind = "{config.kind}"']
 
 
-def computes_in(number_type: str) -> bool:
+def computes_in(precision: str) -> bool:
     """What the library has kernels for on this processor; bfloat16 on few."""
-    return number_type in library().get_supported_compute_types("cpu")
+    return precision in library().get_supported_compute_types("cpu")
 
 
-def export(bundle: Bundle, folder: Path, number_type: str) -> None:
+def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """Write model.bin, config.json and the vocabularies. Raises ConfigError for attention that is not the paper's."""
     _check_attention(bundle.model)
     ctranslate2 = library()
@@ -68,7 +68,7 @@ def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     converted = folder / ".converted"  # the library wants a folder of its own
     shortlist = load_shortlist(folder, bundle.tokenizers)
     mapping = None if shortlist is None else _write_mapping(folder / ".mapping", shortlist, bundle.tokenizers)
-    Converter().convert(str(converted), vmap=mapping, quantization=number_type)
+    Converter().convert(str(converted), vmap=mapping, quantization=precision)
     (folder / ".mapping").unlink(missing_ok=True)
     for file in converted.iterdir():
         file.rename(folder / file.name)
@@ -79,8 +79,8 @@ def open_export(folder: Path) -> CTranslate2Translator:
     """The engine, with the search settings of the folder's recipe."""
     recipe = read_toml(folder / "recipe.toml").values
     model, search = _settings(recipe)
-    number_type = str(read_toml(folder / "export.toml").values["type"])
-    reader = Reader(folder, number_type)
+    precision = str(read_toml(folder / "export.toml").values["type"])
+    reader = Reader(folder, precision)
     return CTranslate2Translator(reader, load_tokenizers(folder), search, _positions(model, search))
 
 

@@ -87,12 +87,12 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     return refused
 
 
-def computes_in(number_type: str) -> bool:
-    """Every number type that there is."""
+def computes_in(precision: str) -> bool:
+    """Every precision that there is."""
     return True
 
 
-def export(bundle: Bundle, folder: Path, number_type: str) -> None:
+def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """Write the files listed above into a folder. Raises HeedfulError where transformers cannot read them later on."""
     transformers()
     config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from heedful.config import Layer, Tree, resolve, to_tree
-from heedful.data.catalogue import IMPORTED
+from heedful.datasets.catalogue import IMPORTED
 from heedful.decoding.config import SearchConfig
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
@@ -29,9 +29,9 @@ from heedful.export.huggingface_engine import TransformersEngine
 from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
 from heedful.export.parity import Parity, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place, refuse_existing
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, save_bundle
 from heedful.models.config import TransformerConfig
+from heedful.models.kinds import build_model
 from heedful.models.weights import FILE, load_weights, read_tensors
 from heedful.text.config import SideConfig
 from heedful.text.interface import Tokenizer
@@ -99,7 +99,7 @@ def import_marian(folder: Path) -> Bundle:
         hint = "The weights and the configuration (or the vocabularies) are of different models."
         raise HeedfulError(f"{folder}: the weights lack {error}.", hint=hint) from None
     load_weights(model, weights, folder)
-    return Bundle(model.eval(), tokenizers, _recipe(checkpoint, config))
+    return Bundle(model.eval(), tokenizers, _recipe(checkpoint, config), config)
 
 
 def _generation(folder: Path) -> Json:

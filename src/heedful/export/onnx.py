@@ -43,12 +43,12 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     return []
 
 
-def computes_in(number_type: str) -> bool:
-    """Every number type that there is."""
+def computes_in(precision: str) -> bool:
+    """Every precision that there is."""
     return True
 
 
-def export(bundle: Bundle, folder: Path, number_type: str) -> None:
+def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """Write both graphs and their weights into an existing folder.
 
     "int8" is onnxruntime's dynamic quantisation: weights are rounded once, an output channel at a time, and inputs of
@@ -58,7 +58,7 @@ def export(bundle: Bundle, folder: Path, number_type: str) -> None:
     config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
     assert isinstance(bundle.model, Seq2Seq), "only Transformers are expressible"
     write_graphs(bundle.model, config, folder, _facts(bundle, config))
-    if number_type == "int8":
+    if precision == "int8":
         _quantise(folder / ENCODER)
         _quantise(folder / STEP)
         (folder / WEIGHTS).unlink()

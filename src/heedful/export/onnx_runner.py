@@ -34,7 +34,7 @@ def open_export(folder: Path) -> Translator:
         hint = "Copy the whole folder of the export again."
         raise HeedfulError(f"The tokenizer files in {folder} are not those of its graphs.", hint=hint)
     recipe = read_toml(folder / "recipe.toml")
-    # The number type of the native engine says nothing of an export, which has the one that it was made with.
+    # The precision of the native engine says nothing of an export, which has the one that it was made with.
     settings = {key: value for key, value in recipe.values["search"].items() if key != "precision"}
     search = resolve(SearchConfig, [Layer(recipe.origin, settings)]).config
     return Translator(model, tokenizers, search)

@@ -2,15 +2,15 @@
 
 An export holds, beside the files of its target,
 
-    export.toml      format, target, number type, the version of heedful that wrote it, and the digests of its files
+    export.toml      format, target, precision, the version of heedful that wrote it, and the digests of its files
     recipe.toml      the whole configuration that the model was made with
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
 
 Knows of a target only the five names that each target's module has: `refusals(config, tokenizers)`, what of a model
-the target cannot express; `export(bundle, folder, number_type)`, which writes the target's own files into a folder
-that has the ones above but the last; `computes_in(number_type)`; `open_export(folder)`, the engine that reads them;
-`TOLERANCES`, by number type.
+the target cannot express; `export(bundle, folder, precision)`, which writes the target's own files into a folder
+that has the ones above but the last; `computes_in(precision)`; `open_export(folder)`, the engine that reads them;
+`TOLERANCES`, by precision.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,6 @@ from heedful.export.place import prepared_place, put_in_place
 from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
-from heedful.models.kinds import model_config_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
@@ -50,11 +49,11 @@ class Target(Protocol):
         """What of such a model the target cannot express, each in a few words; empty where all can be."""
         ...
 
-    def export(self, bundle: Bundle, folder: Path, number_type: str) -> None:
+    def export(self, bundle: Bundle, folder: Path, precision: str) -> None:
         """Write the target's own files into an existing folder."""
         ...
 
-    def computes_in(self, number_type: str) -> bool:
+    def computes_in(self, precision: str) -> bool:
         """Whether it has products in this type on this machine, or only float32 ones with weights rounded to it."""
         ...
 
@@ -79,7 +78,7 @@ class Export(NamedTuple):
 
     folder: Path
     target: str
-    number_type: str
+    precision: str
 
 
 def target_module(name: str) -> Target:
@@ -114,15 +113,15 @@ def open_export(folder: Path) -> Engine:
     return target_module(found.target).open_export(folder)
 
 
-def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such number type, and HeedfulError where its
+def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
+    """Raises ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
     packages are not installed: before any work.
     """
     module = target_module(target)
-    if number_type not in module.TOLERANCES:
+    if precision not in module.TOLERANCES:
         hint = f"{target} has {', '.join(module.TOLERANCES)}."
-        raise ConfigError(f'The target {target} has no number type "{number_type}".', hint=hint)
-    config = model_config_of(bundle.recipe, "the model")
+        raise ConfigError(f'The target {target} has no precision "{precision}".', hint=hint)
+    config = bundle.config
     if not isinstance(config, TransformerConfig):
         hint = "Exports are of transformers; heedful itself uses every kind."
         raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)
@@ -139,17 +138,15 @@ def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
         package(name)
 
 
-def write_export(
-    bundle: Bundle, folder: Path, target: str, number_type: str, shortlist: Shortlist | None = None
-) -> None:
+def write_export(bundle: Bundle, folder: Path, target: str, precision: str, shortlist: Shortlist | None = None) -> None:
     """Write an export into an existing, empty folder, without comparing it; with the bundle's shortlist, if any."""
-    check_expressible(bundle, target, number_type)
+    check_expressible(bundle, target, precision)
     bundle.tokenizers.save(folder)
     write_text(folder / "recipe.toml", tomlkit.dumps(bundle.recipe))
     if shortlist is not None and target in SHORTLISTED:
         save_shortlist(folder, shortlist, bundle.tokenizers)
-    target_module(target).export(bundle, folder, number_type)
-    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
+    target_module(target).export(bundle, folder, precision)
+    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": precision}
     write_text(folder / FACTS, tomlkit.dumps({**facts, "files": seal_of(folder)}))
 
 
@@ -157,7 +154,7 @@ def export_bundle(
     bundle: Bundle,
     out: Path,
     target: str,
-    number_type: str,
+    precision: str,
     lines: Sequence[str],
     shortlist: Shortlist | None = None,
 ) -> Parity:
@@ -166,13 +163,13 @@ def export_bundle(
     Raises ConfigError before any work where the target cannot express the model or `out` exists, and CheckFailed where
     the two disagree: what was written is then kept as `OUT.failed`, with the report, in place of an earlier one.
     """
-    check_expressible(bundle, target, number_type)
+    check_expressible(bundle, target, precision)
     with prepared_place(out) as partial:
-        write_export(bundle, partial, target, number_type, shortlist)
+        write_export(bundle, partial, target, precision, shortlist)
         search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
         exact = {"precision": "float32", **({"beam": 1} if target in GREEDY else {})}  # the original, as it was trained
         native = Translator(bundle.model, bundle.tokenizers, search, shortlist).with_search(exact)
-        tolerance = target_module(target).TOLERANCES[number_type]
+        tolerance = target_module(target).TOLERANCES[precision]
         parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
         write_parity(partial, parity)
         put_in_place(partial, out, parity)

@@ -18,9 +18,9 @@ import tomlkit
 import heedful
 from heedful.config import Tree, read_toml
 from heedful.errors import CannotWrite, ConfigError, HeedfulError
-from heedful.models.build import build_model
+from heedful.models.config import ModelConfig
 from heedful.models.interface import Model
-from heedful.models.kinds import model_config_of
+from heedful.models.kinds import CORE_KINDS, Kinds
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
@@ -29,11 +29,12 @@ FORMAT = 1
 
 
 class Bundle(NamedTuple):
-    """A model with its tokenisers and the recipe (as a plain tree) that made it."""
+    """A model with its tokenisers its settings, and the recipe (as a plain tree) that made it."""
 
     model: Model
     tokenizers: Tokenizers
     recipe: Tree
+    config: ModelConfig
 
 
 def is_bundle(folder: Path) -> bool:
@@ -67,8 +68,8 @@ def save_bundle(folder: Path, bundle: Bundle, card: str) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def load_bundle(folder: Path) -> Bundle:
-    """Read a bundle. Raises HeedfulError that says what is missing, damaged, or of another version."""
+def load_bundle(folder: Path, kinds: Kinds = CORE_KINDS) -> Bundle:
+    """Read a bundle of one of these kinds. Raises HeedfulError for what is missing, damaged, or of another version."""
     if not is_bundle(folder):
         what = (
             "is no bundle: it has no bundle.toml"
@@ -91,9 +92,10 @@ def load_bundle(folder: Path) -> Bundle:
         raise HeedfulError(
             f"The tokenizer files in {folder} are not those of this model.", hint="Copy the bundle again."
         )
-    model = build_model(model_config_of(recipe.values, recipe.origin), len(tokenizers.source), len(tokenizers.target))
+    config = kinds.config_of(recipe.values, recipe.origin)
+    model = kinds.build(config, len(tokenizers.source), len(tokenizers.target))
     load_weights(model, read_tensors(folder / FILE), folder / FILE)
-    return Bundle(model.eval(), tokenizers, recipe.values)
+    return Bundle(model.eval(), tokenizers, recipe.values, config)
 
 
 def _facts(tokenizers: Tokenizers) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class ModelConfig(Config, ABC):
         return self.model_copy(update={name: 0.0 for name in type(self).model_fields if name.endswith("dropout")})
 
     @abstractmethod
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """An estimate of the numbers that the backward pass needs of a pair with so many tokens."""
 
     def refuse_idle(self, choice: str, own: Mapping[str, Collection[str]]) -> None:
@@ -63,7 +63,7 @@ class ModelConfig(Config, ABC):
                 raise ValueError(f'`{name}` is of `{choice}` = {wanted}, but that is "{chosen}": {way_out}')
 
 
-class AnswererConfig(ModelConfig, ABC):
+class EncoderOnlyConfig(ModelConfig, ABC):
     """What every model has that answers at once, without a decoder: `d_model` and `dropout`, as all have, and one
     embedding, so that it has nothing to tie.
     """
@@ -143,7 +143,7 @@ class TransformerConfig(ModelConfig):
         """The kind, and where its norms stand."""
         return f"{self.kind}, {self.norm}-norm"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a head (two attentions in a
         decoder).
         """
@@ -209,7 +209,7 @@ class RNNConfig(ModelConfig):
         """The cell, and how it attends."""
         return f"{self.kind} of {self.cell} cells, attention {self.attention}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 6 vectors of d_hidden a token and layer, and where there is attention, its tables."""
         width = 6 * self.d_hidden
         layers = self.n_encoder_layers * source + self.n_decoder_layers * target
@@ -245,7 +245,7 @@ class ConvS2SConfig(ModelConfig):
         """The kind and the width of its convolutions."""
         return f"{self.kind}, kernel {self.kernel}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 8 vectors of d_hidden a token and layer, and in the decoder 6 of d_model and 3 score tables."""
         encoder = self.n_encoder_layers * source * 8 * self.d_hidden
         return encoder + self.n_decoder_layers * target * (8 * self.d_hidden + 6 * self.d_model + 3 * source)

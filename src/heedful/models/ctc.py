@@ -16,7 +16,7 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.models.ctc_config import CTCConfig
 from heedful.models.encoders import RecurrentEncoder
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.text.vocabulary import SPECIALS
 from heedful.trace import Map
 
@@ -29,7 +29,7 @@ class Frames(NamedTuple):
 
 
 @final
-class CTC(Answerer):
+class CTC(EncoderOnly):
     """y_t = softmax(W h_t + b) over the symbols and the blank, where h reads the source both ways. [Graves 2006, 3.1]
 
     A frame is the embedding of a token, or `frame_width` numbers of the source in a row. These are levels of energy,
@@ -50,7 +50,9 @@ class CTC(Answerer):
         )
         self.output = nn.Linear(config.d_hidden, target_size)
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         """There is no attention, so `maps` stays as it is. A source without a frame has no place.
 
         Raises ValueError where the source is speech and ends within a frame.
@@ -62,7 +64,7 @@ class CTC(Answerer):
         times = torch.arange(places.shape[1], device=src.device)
         read = times < lengths.clamp(min=1)[:, None]  # recurrent layers need one place at least
         hidden = self.encoder(self.dropout(places), read)[-1]
-        return Answer(self.output(self.dropout(hidden)), times < lengths[:, None])
+        return Prediction(self.output(self.dropout(hidden)), times < lengths[:, None])
 
     def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return self.config.places(n_source)

@@ -1,4 +1,4 @@
-"""A model made ready for search: the same function, its linear maps prepared in one number type.
+"""A model made ready for search: the same function, its linear maps prepared in one precision.
 
 Knows no kind of model: it replaces what is an `nn.Linear`, and the matrix before the softmax.
 """
@@ -22,13 +22,13 @@ def for_inference(model: ModelT, precision: Precision) -> ModelT:
     float32 keeps the function, but for rounding. bfloat16 and int8 are for the operands of the linear maps: attention,
     norms, residuals and sums stay as they are, and so, with bfloat16, does the product before the softmax, since
     logits of 8 bits would tie. The copy holds the weights as they were: make it anew when they change. Raises
-    ConfigError where the machine lacks a number type.
+    ConfigError where the machine lacks a precision.
 
-    A model without parameters here, such as one inside another engine, is what it is, in that engine's number type.
+    A model without parameters here, such as one inside another engine, is what it is, in that engine's precision.
     """
     if next(model.parameters(), None) is None:
         if precision != "float32":
-            hint = "Leave it out: an export has the number type that it was made with."
+            hint = "Leave it out: an export has the precision that it was made with."
             raise ConfigError(f'search.precision = "{precision}", but this engine has its own.', hint=hint)
         return model
     shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}

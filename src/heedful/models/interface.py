@@ -53,7 +53,7 @@ class Sampling(NamedTuple):
     entropy: Float[Tensor, " B"]  # of what it was drawn from, in nats
 
 
-class Answer(NamedTuple):
+class Prediction(NamedTuple):
     """What a model says at once. T places: one a word for a tagger, one in all for a classifier, frames for CTC."""
 
     logits: Float[Tensor, "B T V"]  # of the label of each place, over the target vocabulary
@@ -62,7 +62,7 @@ class Answer(NamedTuple):
     drawn: Sampling | None = None
 
 
-class Answerer(Model, ABC):
+class EncoderOnly(Model, ABC):
     """A model without a decoder: it reads a source, and answers all places at once.
 
     `alignment` says how labels and places belong together: "places", one by one; "ctc", in the same order, with blanks
@@ -72,7 +72,9 @@ class Answerer(Model, ABC):
     alignment: Literal["places", "ctc", "equal-split"] = "places"
 
     @abstractmethod
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
+    def predict(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
+    ) -> Prediction:
         """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
 
     @abstractmethod
@@ -85,17 +87,17 @@ class Answerer(Model, ABC):
         Raises ValueError for labels that the model cannot use.
         """
 
-    def complaint(self, source: Sequence[int]) -> str | None:
+    def validation_error(self, source: Sequence[int]) -> str | None:
         """What is wrong with a source (ids without the last EOS) that this model cannot answer; None if it can."""
         return None
 
-    def added_loss(self, answer: Answer, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
+    def added_loss(self, answer: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """What training minimises beside the cross-entropy of the labels, `nll` nats a sentence: here the penalty."""
         return answer.penalty
 
-    def forward(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Answer:
+    def forward(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         """What training calls."""
-        return self.answer(src, src_mask)
+        return self.predict(src, src_mask)
 
 
 class Seq2Seq(Model, ABC):
@@ -148,7 +150,7 @@ class Seq2Seq(Model, ABC):
         return lambda hidden: nn.functional.linear(hidden, weight, bias)
 
     def prepare_readout(self, precision: Precision) -> None:
-        """Make the output matrix ready for search, in this number type. A model that has none of its own skips it."""
+        """Make the output matrix ready for search, in this precision. A model that has none of its own skips it."""
         self.readout = inference_map(self.output_weight(), self.output_bias, precision)
 
     def forward(

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
 
 _RECURRENT = ("gru", "lstm")
 _OF_TAGGERS = {
@@ -16,7 +16,7 @@ _OF_TAGGERS = {
 }
 
 
-class TaggerConfig(AnswererConfig):
+class TaggerConfig(EncoderOnlyConfig):
     """One label for each word, from an encoder of the whole sentence.
 
     `encoder` has no default: "gru" and "lstm" read in order, "transformer" is that of [Vaswani 2017], pre-norm; "none"
@@ -53,7 +53,7 @@ class TaggerConfig(AnswererConfig):
         """The kind, and what reads the sentence."""
         return f"{self.kind}, {self.encoder}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 30 vectors a token and layer, and the score tables of a Transformer."""
         tables = 3 * self.n_heads * source if self.encoder == "transformer" else 0
         return self.n_layers * source * (30 * max(self.d_model, self.d_hidden) + tables)

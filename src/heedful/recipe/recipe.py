@@ -11,11 +11,11 @@ from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig, settings_of_decoders
 from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
-from heedful.models.config import AnswererConfig
+from heedful.models.config import EncoderOnlyConfig
 from heedful.models.ctc_config import CTCConfig
-from heedful.models.kinds import AnyModelConfig
 from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
+from heedful.recipe.tables import AnyModelConfig
 from heedful.records.run import Run
 from heedful.text.config import TokenizerConfig
 from heedful.training.config import TrainingConfig
@@ -80,7 +80,7 @@ class Recipe(Config):
     @model_validator(mode="after")
     def _nothing_needs_a_missing_decoder(self) -> "Recipe":
         """A model that answers at once never reads what it has written, and searches nothing."""
-        if not isinstance(self.model, AnswererConfig):
+        if not isinstance(self.model, EncoderOnlyConfig):
             return self
         decoding = [f"search.{name}" for name in settings_of_decoders(self.search)]
         reading = {
@@ -98,7 +98,7 @@ class Recipe(Config):
     @model_validator(mode="after")
     def _labels_are_words_of_their_own(self) -> "Recipe":
         """In one vocabulary with the sources, each of their words would be an answer that can be given."""
-        if not isinstance(self.model, AnswererConfig) or self.model.labels is None or self.model.one_vocabulary:
+        if not isinstance(self.model, EncoderOnlyConfig) or self.model.labels is None or self.model.one_vocabulary:
             return self
         kind = (self.tokenizer.target or self.tokenizer.source).kind
         if self.tokenizer.joint or kind != "words":

@@ -1,19 +1,19 @@
 """What training minimises where a model answers at once: cross-entropy at each place, or CTC, and what the model adds.
 
-Knows no model beyond its `Answer`.
+Knows no model beyond its `Prediction`.
 """
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.data.batch import Batch, labels_of
-from heedful.models.interface import Answer, Answerer
+from heedful.models.interface import EncoderOnly, Prediction
 from heedful.text.vocabulary import PAD
 from heedful.training.ctc import ctc_losses, equal_split_losses
 from heedful.training.objective import Loss, SmoothingOver, smoothed_target
 
 
-def answer_loss(model: Answerer, batch: Batch, epsilon: float, over: SmoothingOver) -> Loss:
+def answer_loss(model: EncoderOnly, batch: Batch, epsilon: float, over: SmoothingOver) -> Loss:
     """The loss of a batch, summed over its labels; `smoothed` also holds what the model adds."""
     answer = model(batch.src, batch.src_mask)
     labels = labels_of(batch.tgt_out)
@@ -27,7 +27,7 @@ def answer_loss(model: Answerer, batch: Batch, epsilon: float, over: SmoothingOv
 
 
 def place_losses(
-    answer: Answer, labels: Int[Tensor, "B T"], epsilon: float, over: SmoothingOver
+    answer: Prediction, labels: Int[Tensor, "B T"], epsilon: float, over: SmoothingOver
 ) -> tuple[Float[Tensor, " B"], Float[Tensor, " B"]]:
     """-sum q log softmax(logits) over the places of each sentence, with q from `smoothed_target`, and the same without
     smoothing. Raises ValueError unless there is one label a place.

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from heedful.data.store import PairStore
 from heedful.errors import ConfigError
-from heedful.models.interface import Answer
+from heedful.models.interface import Prediction
 from heedful.text.vocabulary import PAD
 
 
-def ctc_losses(answer: Answer, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
+def ctc_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
     """-ln p(l | x) of each sentence, where p(l | x) sums over all paths that become l. [Graves 2006, Eq. 3, 12]
 
     `labels` are targets without EOS, PAD behind them. In float32 at least. A target that its places cannot hold gives
@@ -29,7 +29,7 @@ def ctc_losses(answer: Answer, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"
     return nn.functional.ctc_loss(log_p, labels, *lengths, blank=PAD, reduction="none", zero_infinity=False)
 
 
-def equal_split_losses(answer: Answer, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
+def equal_split_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
     """Cross-entropy summed over the places, as if the U labels shared the T places equally and in order.
 
     The baseline of CTC: place t, from 0, is that of label floor(t U / T).

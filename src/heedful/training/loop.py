@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.data.batch import Batch
 from heedful.errors import HeedfulError, Interrupted
-from heedful.models.interface import Answerer, Model, Seq2Seq
+from heedful.models.interface import EncoderOnly, Model, Seq2Seq
 from heedful.seeds import seed_of
 from heedful.training.answers import answer_loss
 from heedful.training.checkpoint import CheckpointFolder, Progress, Window
@@ -244,7 +244,7 @@ def compute_loss(model: Model, batch: Batch, config: TrainingConfig) -> Loss:
     """
     low = config.precision == "bfloat16"
     with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
-        if isinstance(model, Answerer):
+        if isinstance(model, EncoderOnly):
             return answer_loss(model, batch, config.label_smoothing, config.smoothing_over)
         assert isinstance(model, Seq2Seq)
         hidden = model(batch.src, batch.src_mask, batch.tgt_in)
