@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.cli import app as frame
 from heedful.cli.lines import read_chunks, read_lines
@@ -174,20 +174,17 @@ class TestPipes:
 
 
 class TestArriving:
-    def test_chunks_are_what_has_arrived(self, tmp_path: Path) -> None:
-        os.mkfifo(tmp_path / "pipe")
-        script = "printf 'a\\nb\\nc'; read -r; printf 'd\\r\\n'; read -r; printf 'e\\nf'"
-        with subprocess.Popen(
-            ["bash", "-c", f"({script}) > {tmp_path}/pipe"], stdin=subprocess.PIPE, bufsize=0
-        ) as writer:
-            assert writer.stdin is not None
-            chunks = read_chunks(tmp_path / "pipe", 1000)
-            assert next(chunks) == ["a", "b"]
-            writer.stdin.write(b"\n")
-            assert next(chunks) == ["cd"]
-            writer.stdin.write(b"\n")
-            rest = list(chunks)
-        assert [line for chunk in rest for line in chunk] == ["e", "f"]
+    def test_chunks_are_what_has_arrived(self) -> None:
+        read_end, write_end = os.pipe()
+        os.write(write_end, b"a\nb\nc")
+        chunks = read_chunks(Path(f"/dev/fd/{read_end}"), 1000)
+        assert next(chunks) == ["a", "b"]
+        os.write(write_end, b"d\r\n")
+        assert next(chunks) == ["cd"]
+        os.write(write_end, b"e\nf")
+        os.close(write_end)
+        assert [line for chunk in chunks for line in chunk] == ["e", "f"]
+        os.close(read_end)
 
     def test_no_more_than_asked_for(self, tmp_path: Path) -> None:
         (tmp_path / "text").write_text("a\nb\nc\n")
