@@ -113,7 +113,10 @@ class TestReading:
         [
             ("length = " + "9" * 5000, "line 2: a number of thousands of digits."),
             ("length = 9223372036854775808", "line 2: `length` is 9e+18, but a whole number has 64 bits."),
-            ("engine.power = -9223372036854775809", "line 2: `engine.power` is -9e+18, but a whole number has 64 bits."),
+            (
+                "engine.power = -9223372036854775809",
+                "line 2: `engine.power` is -9e+18, but a whole number has 64 bits.",
+            ),
             ("ratios = " + "[" * 5000, f"its lists or tables nest more than {DEEPEST} deep."),
             ("a." * 5000 + "b = 1", f"its lists or tables nest more than {DEEPEST} deep."),
             ("engine = " + "{a = " * 400 + "1" + "}" * 400, f"its lists or tables nest more than {DEEPEST} deep."),

@@ -32,7 +32,8 @@ def explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers: 
         message = error["msg"].removeprefix("Value error, ")
         named = [[*path, *name.split(".")] for name in _keys_in(message, section_at(kind, path, values))]
         subject = "" if not key else f"[{key}]: " if isinstance(found, dict) else f"`{key}`: "
-        return ConfigError(f"{place_of([*named, path], layers)}{subject}{message}.")
+        place = place_of(named, layers) or place_of([path], layers)
+        return ConfigError(f"{place}{subject}{message}.")
     if error["type"].startswith("union_tag") and isinstance(found, dict):
         return _unknown_kind(error, [*path, "kind"], layers)
     place = place_of([path], layers)

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Iterable
 from io import BufferedIOBase
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -24,9 +25,17 @@ def is_stream(path: str | Path) -> bool:
         return True
     try:
         mode = os.stat(path).st_mode
-    except OSError:
+    except (OSError, ValueError):  # there is none of this name, or nothing can have it
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def refuse_streams(paths: Iterable[str | Path]) -> None:
+    """Raise ConfigError for an input of a run that gives its bytes only once: a run reads its data again."""
+    for path in paths:
+        if is_stream(path):
+            message = f"{path} can be read only once, but a run reads its data again: to go on, and to be evaluated."
+            raise ConfigError(message, hint="Write it into a file first, and name that.")
 
 
 def standard_input() -> BufferedIOBase:

@@ -11,7 +11,8 @@ from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.targets import is_export
 from heedful.models.bundle import is_bundle, load_bundle
-from heedful.models.device import DeviceName, choose_device
+from heedful.models.device import choose_device
+from heedful.models.device_name import DeviceName
 from heedful.models.interface import Seq2Seq
 from heedful.recipe.recipe import Recipe, of_run
 from heedful.recipe.tables import KINDS
@@ -46,7 +47,8 @@ def bundle_folder(path: Path) -> Path:
 def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     """A translator from a bundle or a run directory, with the search settings it was evaluated with.
 
-    "auto" takes a GPU where there is one. It has `translate(lines)`, `score(sources, targets)` and `trace(source)`.
+    `device` is "auto" (a GPU where there is one), "cpu", "cuda", or "cuda:1" for the second GPU. A translator has
+    `translate(lines)`, `score(sources, targets)` and `trace(source)`.
     """
     folder = bundle_folder(Path(path))
     bundle = load_bundle(folder, KINDS)

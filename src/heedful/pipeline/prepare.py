@@ -14,10 +14,12 @@ from heedful.config import Tree, to_tree
 from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Fingerprint, FingerprintedPairs, Pair, fingerprint
+from heedful.data.spool import refuse_streams
 from heedful.data.store import PairStore, Possible, build_store, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError, counted
 from heedful.models.config import EncoderOnlyConfig, TransformerConfig
 from heedful.models.ctc_config import CTCConfig
+from heedful.models.device import choose_device
 from heedful.pipeline.absent import Unknown, absent_answers, stored_targets, unknown_labels
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split, optional_splits, readers
@@ -54,6 +56,7 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
     """
     if isinstance(recipe.model, TransformerConfig) and recipe.model.output_bias:
         raise ConfigError("model.output_bias is of imported models, and is not trained.", hint="Leave it out.")
+    check_surroundings(recipe)
     if not _is_there(recipe, folder, in_use):
         _check(recipe, report)
         shutil.rmtree(folder, ignore_errors=True)  # of another recipe, or left by a kill; it is made from the corpus
@@ -72,6 +75,12 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = Fals
     if recipe.model.reads_parts:
         _check_parts(recipe, prepared.train)
     return prepared
+
+
+def check_surroundings(recipe: Recipe) -> None:
+    """Raise ConfigError for a device that is not there, and for data that cannot be read again."""
+    choose_device(recipe.training.device)
+    refuse_streams([*recipe.data.train, *recipe.data.dev, *recipe.data.test])
 
 
 def _is_there(recipe: Recipe, folder: Path, in_use: bool) -> bool:

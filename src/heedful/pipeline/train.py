@@ -21,7 +21,7 @@ from heedful.pipeline.evaluate_split import TestSet, check_items, final_split, r
 from heedful.pipeline.finish import Finished, finish
 from heedful.pipeline.prefetch import Prefetch
 from heedful.pipeline.preflight import Preflight, preflight
-from heedful.pipeline.prepare import Prepared, Report, prepare, report_unknown
+from heedful.pipeline.prepare import Prepared, Report, check_surroundings, prepare, report_unknown
 from heedful.pipeline.speed import with_resolved_precision
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
 from heedful.recipe.tables import build_model
@@ -74,6 +74,7 @@ def train(
     resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
     folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
+    check_surroundings(resolved)
     resolved = with_resolved_precision(resolved, stored_recipe(folder) if resume else None)
     with (
         stop_on_termination(),
