@@ -43,7 +43,7 @@ def test_of_an_override(override: str, message: str, tmp_path: Path) -> None:
 
 def test_of_the_file_beside_an_override_of_the_same_table(tmp_path: Path) -> None:
     error = refusal(tmp_path, "training.device=cpu", text=FILE.replace("average_last = 3", "average_last = 9"))
-    assert error.message.startswith(f"{tmp_path / 'r.toml'}, line 8: [training]: average_last (9) cannot exceed")
+    assert error.message.startswith(f"{tmp_path / 'r.toml'}, line 9: [training]: average_last (9) cannot exceed")
 
 
 def test_a_kind_that_leaves_keys_of_the_former_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from keyword import iskeyword
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from heedful import __version__
 from heedful.cli.streams import prepare_streams, require_standard_output
@@ -71,7 +71,8 @@ def load_verb(verb: Verb) -> Any:
         command = typer.main.get_group(module.app)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        alone.command(verb.name)(getattr(module, verb.python_name))
+        kind = vars(module).get("COMMAND", TyperCommand)  # of a verb that reads its arguments in a way of its own
+        alone.command(verb.name, cls=kind)(getattr(module, verb.python_name))
         command = typer.main.get_command(alone)
     command.name = verb.name
     return command
