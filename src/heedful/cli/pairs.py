@@ -48,15 +48,16 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
     if tokenizers is not None and not any(tokenizers.glob("tokenizer.*.toml")):
         raise ConfigError(f"{tokenizers} holds no tokenizers.", hint="The folder `data` or `model` of a run does.")
     loaded = None if tokenizers is None else load_tokenizers(tokenizers)
+    limits = Limits(whole_words=None if loaded is None else loaded.target.config.kind == "words")
     if what[0].endswith(".toml") and all("=" in setting for setting in what[1:]):
         return _open_recipe(Path(what[0]), what[1:], loaded)
     if len(what) == 1 and "." not in what[0] and not (Path(what[0]).exists() or is_stream(what[0])):
         named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
-        return Opened(readers(named), Limits(), loaded, optional_splits(named))
+        return Opened(readers(named), limits, loaded, optional_splits(named))
     given = {"train": [Path(path) for path in what], "dev": files.dev, "test": files.test}
     refuse_second_use(path for paths in given.values() for path in paths or ())
     splits = {split: reader(paths, *files.columns) for split, paths in given.items() if paths}
-    return Opened(splits, Limits(), loaded, ())
+    return Opened(splits, limits, loaded, ())
 
 
 def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> Opened:
@@ -71,5 +72,6 @@ def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | Non
     if tokenizers is None:
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     labels = recipe.model.labels if isinstance(recipe.model, EncoderOnlyConfig) else None
-    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap, labels)
+    data, whole_words = recipe.data, recipe.tokenizer.whole_words
+    limits = Limits(data.max_length, recipe.training.max_tokens, data.allow_overlap, labels, whole_words)
     return Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))
