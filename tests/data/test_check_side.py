@@ -149,6 +149,12 @@ class TestNewLabels:
     def test_of_a_model_that_spells(self) -> None:
         assert self.found(whole_words=False) == []
 
+    @pytest.mark.parametrize("whole_words", [True, None, False])
+    def test_two_words_among_labels(self, whole_words: bool | None) -> None:
+        read = read_splits({"train": lambda: [*self.TRAIN, Pair("a text", "very good")]})
+        kinds = [one.kind for one in check_splits(read, Limits(whole_words=whole_words))]
+        assert ("labels" in kinds) is (whole_words is not False)
+
     def test_of_one_that_does_not(self) -> None:
         (found,) = self.found(whole_words=True)
         assert found.hint == "A model that writes whole words, or gives labels, can never give it."

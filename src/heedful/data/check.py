@@ -76,7 +76,7 @@ def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
     findings = list(read.unreadable)
     for split, found in read.surveys.items():
         findings += check_split(found, read.readers[split])
-        findings += check_labels(found, limits.labels)
+        findings += check_labels(found, limits)
     if (train := read.surveys.get("train")) is not None:
         for split, found in read.surveys.items():
             if split != "train":
@@ -132,12 +132,16 @@ def labelled(found: Survey) -> Labels | None:
     return "source" if few and np.mean(target == 1) >= NEARLY_ALL else None
 
 
-def check_labels(found: Survey, wanted: Labels | None) -> Iterator[Finding]:
-    """Pairs with another number of labels than the model wants, or, if none is `wanted`, than nearly all pairs have."""
+def check_labels(found: Survey, limits: Limits) -> Iterator[Finding]:
+    """Pairs with another number of labels than the model wants, or, if it wants none, than nearly all pairs have.
+
+    One word as target is no label where it is spelt.
+    """
+    wanted = limits.labels
     labels, severity, names = wanted, "error", WANTED
     if labels is None:
         labels, severity, names = labelled(found), "warning", USUAL
-    if labels is None:
+    if labels is None or (wanted is None and labels == "source" and limits.whole_words is False):
         return
     target = found.target.words if wanted is None or found.target.tokens is None else found.target.tokens
     places = _places(found, labels, tokens=wanted is not None)
