@@ -6,6 +6,7 @@ Knows no screen: it draws without pyplot, so no window is opened and no global f
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from matplotlib.patches import Rectangle
 from heedful.errors import ConfigError
 from heedful.inspection.labels import Axes, Head, allowed, axes, head_name, map_title, matrix
 from heedful.inspection.scale import LIGHT, css
-from heedful.text.files import replacing
+from heedful.text.output import write_output
 from heedful.trace import Map, Trace
 
 _CELL_INCHES = 0.2
@@ -35,7 +36,7 @@ _SCALE = LinearSegmentedColormap.from_list("heedful", [css(colour) for colour in
 
 
 def save_figure(trace: Trace, name: str, heads: Sequence[Head], path: Path) -> None:
-    """Draw these heads of one map into a .png or .svg file (the same bytes for the same trace), replacing it whole.
+    """Draw these heads of one map into a .png or .svg file (the same bytes for the same trace), all of it at once.
 
     Characters that no installed font has are written as their code point, ⟨U+6F22⟩, not as empty boxes.
     Raises ConfigError for another suffix.
@@ -46,8 +47,9 @@ def save_figure(trace: Trace, name: str, heads: Sequence[Head], path: Path) -> N
     with rc_context(_SETTINGS):
         figure = draw_heads(trace, name, heads)
         metadata = {"Date": None} if suffix == "svg" else {}
-        with replacing(path) as file:
-            figure.savefig(file, format=suffix, dpi=200, metadata=metadata)
+        drawn = BytesIO()
+        figure.savefig(drawn, format=suffix, dpi=200, metadata=metadata)
+    write_output(path, drawn.getvalue())
 
 
 def draw_heads(trace: Trace, name: str, heads: Sequence[Head]) -> Figure:
