@@ -73,26 +73,25 @@ def draw_heads(trace: Trace, name: str, heads: Sequence[Head]) -> Figure:
     scale = ScalarMappable(Normalize(0, 1), _SCALE)
     for panel, head in zip(panels, heads, strict=False):
         _draw_head(panel, shown, head)
-        panel.set_xticks(range(len(columns)), columns, fontsize=font_size, family=families)
+        ticks = panel.set_xticks(range(len(columns)), columns, fontsize=font_size, family=families)
         panel.set_yticks(range(len(rows)), rows, fontsize=font_size, family=families)
         panel.tick_params(length=0, bottom=False, labelbottom=False, labeltop=panel.get_subplotspec().is_first_row())
         panel.set_xlabel(head_name(head), fontsize=8)
-        _slant(panel, cell, labels.right_to_left)
+        for tick in ticks:
+            if 0.7 * len(tick.label2.get_text()) * font_size > cell * _POINTS:
+                tick.label2.set(**_slant(labels.right_to_left))
     for panel in list(figure.axes)[len(heads) :]:
         panel.set_axis_off()
     bar = figure.colorbar(scale, ax=figure.axes, shrink=0.6, aspect=25, label="attention weight")
-    bar.outline.set(linewidth=0.4)  # pyright: ignore[reportCallIssue]
+    bar.outline.set(linewidth=0.4)
     _title(figure, labels, map_title(name))
     return figure
 
 
-def _slant(panel: Panel, cell: float, right_to_left: bool) -> None:
-    """Column labels stand upright where they fit a cell, and else rise in the direction of reading."""
-    for label in panel.get_xticklabels():
-        if 0.7 * len(label.get_text()) * float(label.get_fontsize()) <= cell * _POINTS:
-            continue
-        turn = {"rotation": -_SLANT, "ha": "right"} if right_to_left else {"rotation": _SLANT, "ha": "left"}
-        label.set(rotation_mode="anchor", **turn)
+def _slant(right_to_left: bool) -> dict[str, Any]:
+    """How a column label that is wider than its cell is turned: it rises in the direction of reading."""
+    turn = {"rotation": -_SLANT, "ha": "right"} if right_to_left else {"rotation": _SLANT, "ha": "left"}
+    return {"rotation_mode": "anchor", **turn}
 
 
 def _title(figure: Figure, labels: Axes, title: str) -> None:
@@ -105,7 +104,6 @@ def _title(figure: Figure, labels: Axes, title: str) -> None:
     for number, panel in enumerate(axis for axis in figure.axes if axis.images):
         if number == 0:
             panel.invert_xaxis()  # the panels share it
-        panel.yaxis.set_label_position("right")
         place = panel.get_subplotspec()
         panel.tick_params(left=False, labelleft=False, labelright=place is not None and place.is_last_col())
 
