@@ -1,4 +1,4 @@
-"""Attention paths side by side, forward and backward: explicit / fused, by length and number type; then restricted
+"""Attention paths side by side, forward and backward: explicit / fused, by length and precision; then restricted
 self-attention in blocks / by a mask, with the slope of log time over log length (1: linear, 2: quadratic).
 
 python benchmarks/attention.py [--rounds 5]

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from heedful.data.batch import BatchPlan, load_batch
-from heedful.data.catalogue import load_split
 from heedful.data.config import DataConfig
 from heedful.data.store import build_store
+from heedful.recipe.splits import load_split
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 

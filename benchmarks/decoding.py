@@ -40,8 +40,8 @@ from measure import (
 from rows import Row, text_table
 
 from heedful.config import read_toml
-from heedful.data.catalogue import load_split
 from heedful.data.config import DataConfig
+from heedful.recipe.splits import load_split
 
 SEARCHES = {"greedy": 1, "beam 5": 5}
 REFERENCE = "Heedful, float32"

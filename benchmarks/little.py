@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from heedful.data.corpus import Pair
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle, save_bundle
 from heedful.models.config import TransformerConfig
+from heedful.models.kinds import build_model
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 
@@ -46,5 +46,5 @@ def little_bundle(folder: Path, changes: Mapping[str, Any] | None = None) -> Pat
         "tokenizer": tokenizer.model_dump(exclude_none=True),
         "model": config.model_dump(exclude_none=True),
     }
-    save_bundle(folder, Bundle(model.eval(), tokenizers, recipe), "A random model for smoke tests.\n")
+    save_bundle(folder, Bundle(model.eval(), tokenizers, recipe, config), "A random model for smoke tests.\n")
     return folder

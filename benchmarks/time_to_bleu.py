@@ -31,13 +31,13 @@ from picture import draw_curves
 from results import row_of
 from rows import Row, text_table
 
-from heedful.data.catalogue import load_split
 from heedful.data.config import DataConfig
 from heedful.decoding.translation import Translation
 from heedful.evaluation.config import EvaluationConfig
 from heedful.evaluation.evaluate import evaluate
 from heedful.evaluation.score import Score
-from heedful.recipe.score import TestSet, read_test_set
+from heedful.pipeline.evaluate_split import TestSet, read_test_set
+from heedful.recipe.splits import load_split
 from heedful.records.environment import describe_environment
 
 STORED = HERE / "results" / "time_to_bleu.json"

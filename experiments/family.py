@@ -23,8 +23,8 @@ from family_table import write_table
 from repeat import record
 
 from heedful.errors import HeedfulError
+from heedful.pipeline.train import dry_run, train
 from heedful.recipe.recipe import load_recipe
-from heedful.recipe.train import dry_run, train
 from heedful.records.run import Run
 
 HERE = Path(__file__).parent
@@ -109,7 +109,7 @@ def read_plan() -> dict[str, dict[str, Any]]:
 
 
 def attempt(one: Planned, arguments: argparse.Namespace) -> tuple[Planned, str | None]:
-    """Make a run in a process of its own; the last line of its complaint where it failed."""
+    """Make a run in a process of its own; the last line of its validation_error where it failed."""
     place = ["--data", str(arguments.data)] if arguments.data else []
     which = ["--one", one.system["key"], one.arm, str(one.seed), "--runs", str(arguments.runs), *place]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -3,20 +3,24 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from heedful.data.babi import Babi
-from heedful.data.catalogue import TASK_SEED, load_split, named
-from heedful.data.reading_tasks import Cued, Documents, Inference, Keywords
-from heedful.data.tasks import get_task, task_indices, task_pairs
+from heedful.datasets.babi import Babi
+from heedful.datasets.catalogue import TASK_SEED
+from heedful.datasets.synthetic import task_indices, task_pairs
 from heedful.decoding.translator import Translator
-from heedful.evaluation.evidence_ctc import blank_spikes
-from heedful.evaluation.evidence_documents import aligned_words, decisive_sentence_hits, overlap_of_heads
-from heedful.evaluation.evidence_pooling import glimpses, overlap_of_rows, planted_words
-from heedful.evaluation.evidence_reading import keys_read, supporting_fact_hits
+from heedful.evaluation.ctc_spikes import blank_spikes
 from heedful.evaluation.exposure import measure_exposure
 from heedful.evaluation.metrics import is_right, metrics_for
 from heedful.evaluation.score import measure
-from heedful.recipe.load import load
+from heedful.gallery.esim.task import Inference
+from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits, overlap_of_heads
+from heedful.gallery.hierarchical.task import Documents
+from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
+from heedful.gallery.pooling.task import Cued, Keywords
+from heedful.gallery.reading.evidence import keys_read, supporting_fact_hits
+from heedful.pipeline.load import load
 from heedful.recipe.recipe import stored_recipe
+from heedful.recipe.splits import load_split, named
+from heedful.recipe.tables import TASKS
 from heedful.records.outputs import Output
 from heedful.records.run import Run
 
@@ -62,7 +66,7 @@ def reversal_alignment(folder: Path) -> dict[str, float]:
     """The share of letters of reversed strings at which the most attended place is the letter's own."""
     translator: Translator = load(folder)
     right = total = 0
-    for pair in task_pairs("reverse", 1, "test", ITEMS):
+    for pair in task_pairs(TASKS["reverse"], 1, "test", ITEMS):
         trace = translator.trace(pair.source, pair.target)
         read = [shown for shown in trace.maps if shown.kind == "decoder.cross"][-1].weights.mean(dim=0)
         n = len(pair.source.split())
@@ -73,7 +77,7 @@ def reversal_alignment(folder: Path) -> dict[str, float]:
 
 def decisive_sentences(folder: Path) -> dict[str, float]:
     """How often the most read sentence is the one that decides."""
-    task = get_task("documents")
+    task = TASKS["documents"]
     assert isinstance(task, Documents)
     truth = [(task.pair(i, TASK_SEED).source, task.decisive(i, TASK_SEED)) for i in _test_indices("documents")]
     return decisive_sentence_hits(load(folder), truth)
@@ -81,7 +85,7 @@ def decisive_sentences(folder: Path) -> dict[str, float]:
 
 def alignment_of_words(folder: Path) -> dict[str, float]:
     """How often a word reads that word most which it is linked to."""
-    task = get_task("inference")
+    task = TASKS["inference"]
     assert isinstance(task, Inference)
     truth = [(task.pair(i, TASK_SEED).source, task.alignment(i, TASK_SEED)) for i in _test_indices("inference")]
     return {f"alignment {name}": value for name, value in aligned_words(load(folder), truth).items()}
@@ -89,7 +93,7 @@ def alignment_of_words(folder: Path) -> dict[str, float]:
 
 def keywords_found(folder: Path) -> dict[str, float]:
     """How well the words that are read are the keywords, in texts with three of them."""
-    task = get_task("keywords")
+    task = TASKS["keywords"]
     assert isinstance(task, Keywords)
     texts = [(task.pair(i, TASK_SEED).source, task.places(i, TASK_SEED)) for i in _test_indices("keywords")]
     return planted_words(load(folder), [(source, places) for source, places in texts if len(places) == 3])
@@ -97,7 +101,7 @@ def keywords_found(folder: Path) -> dict[str, float]:
 
 def right_glimpses(folder: Path) -> dict[str, float]:
     """How often the word that is read most is the one asked for."""
-    task = get_task("cued")
+    task = TASKS["cued"]
     assert isinstance(task, Cued)
     truth = [(task.pair(i, TASK_SEED).source, task.place(i, TASK_SEED)) for i in _test_indices("cued")]
     return glimpses(load(folder), truth)
@@ -148,7 +152,7 @@ def _split(folder: Path) -> str:
 
 
 def _test_indices(task: str) -> list[int]:
-    return list(task_indices(task, TASK_SEED, "test", ITEMS))
+    return list(task_indices(TASKS[task], TASK_SEED, "test", ITEMS))
 
 
 def _sources(folder: Path) -> list[str]:

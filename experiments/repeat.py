@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 
 from heedful.cli.progress import TrainingDisplay
+from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe
-from heedful.recipe.train import train
 from heedful.records.run import Run
 
 HERE = Path(__file__).parent

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.export.targets import write_export
 from heedful.models.bundle import load_bundle
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 

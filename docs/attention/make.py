@@ -1,4 +1,4 @@
-"""Fill the marked parts of these pages: facts from `heedful.inspection.family`, results from the table of experiments,
+"""Fill the marked parts of these pages: facts from `heedful.gallery.family`, results from the table of experiments,
 pictures from draw.py. All else on a page is written by hand. The results are also kept with the program, whose
 `heedful attention show` prints them.
 
@@ -15,12 +15,12 @@ from typing import Any
 import draw
 
 from heedful.evaluation.metrics import label_of
-from heedful.inspection.family import FAMILY, Member
-from heedful.inspection.measured import Arm, Result, results
+from heedful.gallery.family import FAMILY, Member
+from heedful.gallery.measured import Arm, Result, results
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "experiments" / "family" / "table.json"
-KEPT = HERE.parents[1] / "src" / "heedful" / "inspection" / "assets" / "family.json"
+KEPT = HERE.parents[1] / "src" / "heedful" / "gallery" / "assets" / "family.json"
 NOT_YET = "Not measured yet."
 
 
@@ -89,7 +89,8 @@ def kept(table: list[dict[str, Any]]) -> str:
             for name, arm in entry["arms"].items()
         ]
         words = {field: entry[field] for field in Result._fields}
-        summary.append({**words, "metric": label_of(entry["metric"]), "arms": arms})
+        changed = {"recipe": Path(entry["recipe"]).stem, "metric": label_of(entry["metric"])}
+        summary.append({**words, **changed, "arms": arms})
     return json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -101,7 +102,7 @@ def result(measured: list[Result]) -> str:
 def _result(one: Result) -> str:
     lines = [
         f"**{one.name}**. {one.task} ({one.licence}; no {one.split_unit.removeprefix('a ')} is in two splits), "
-        f"`{one.recipe}`. Does the first beat the second? **{one.verdict}**",
+        f"`recipes/{one.recipe}.toml`. Does the first beat the second? **{one.verdict}**",
         "",
         _row(("", f"{one.metric}, mean ± deviation", "parameters", "minutes", "evidence")),
         _row(["---"] * 5),

@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "attend": "heedful.attention",
-    "load": "heedful.recipe.load",
-    "train": "heedful.recipe.train",
+    "load": "heedful.pipeline.load",
+    "train": "heedful.pipeline.train",
 }
 
 __all__ = ["attend", "load", "train"]

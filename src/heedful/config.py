@@ -8,20 +8,25 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import tomlkit
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from heedful.errors import ConfigError
-from heedful.sections import every_key, other_kinds, own_keys, section_for, sections_in
+from heedful.sections import every_key, other_kinds, own_keys, refuse_unused, section_for, sections_in, tag_of
 
 
 class Config(BaseModel):
     """Base of every configuration section: frozen, no unknown keys, no silent conversion of types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _every_setting_has_an_effect(self) -> Self:
+        refuse_unused(self)
+        return self
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)
@@ -48,7 +53,7 @@ def read_toml(path: Path) -> Layer:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        hint = "`heedful init` writes a complete one; `heedful config presets` lists names."
+        hint = "`heedful init` writes one, and `heedful init --recipe NAME` copies one that comes with heedful."
         raise ConfigError(f"No configuration file at {path}.", hint=hint) from None
     except IsADirectoryError:
         hint = "Name the .toml file inside it."
@@ -146,7 +151,7 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers:
         subject = "" if not key else f"[{key}]: " if isinstance(found, dict) else f"`{key}`: "
         return ConfigError(f"{_place([*named, path], layers)}{subject}{message}.")
     if error["type"].startswith("union_tag") and isinstance(found, dict):
-        return _unknown_kind(error, [*path, "kind"], layers)
+        return _unknown_kind(error, path, _tag_at(kind, path), layers)
     place = _place([path], layers)
     if error["type"] == "extra_forbidden":
         return ConfigError(f"{place}unknown key `{key}`.", hint=_nearest(kind, path, values))
@@ -158,9 +163,18 @@ def _explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers:
     return ConfigError(message, hint=_suggestion(error) or _meaning(kind, path, values))
 
 
-def _unknown_kind(error: ErrorDetails, path: Sequence[str], layers: Sequence[Layer]) -> ConfigError:
+def _tag_at(kind: type[BaseModel], path: Sequence[str]) -> str:
+    """The key by which the table at this path says of which kind it is."""
+    section = kind
+    for name in path:
+        section = sections_in(section.model_fields[name].annotation)[0]
+    return tag_of(section) or "kind"
+
+
+def _unknown_kind(error: ErrorDetails, table: Sequence[str], tag: str, layers: Sequence[Layer]) -> ConfigError:
     """A table of a kind that there is not."""
-    found, known = error["input"]["kind"], re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected_tags", ""))
+    path = [*table, tag]
+    found, known = error["input"][tag], re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected_tags", ""))
     near = difflib.get_close_matches(str(found), known, n=1)
     hint = f"Did you mean `{near[0]}`?" if near else "`heedful config schema` lists what there is."
     return ConfigError(f"{_place([path], layers)}`{'.'.join(path)}` cannot be {found!r}.", hint=hint)
@@ -175,7 +189,7 @@ def _nearest(kind: type[BaseModel], path: Sequence[str], values: Tree) -> str:
     elsewhere = [key for key in keys if key[-1] == name]
     kinds = other_kinds(kind.model_fields[table[0]].annotation, values[table[0]], name) if len(table) == 1 else []
     if kinds:
-        return f'It is a key of `{table[0]}.kind` = "{kinds[0]}".'
+        return f'It is a key of `{table[0]}.{_tag_at(kind, table)}` = "{kinds[0]}".'
     if near or elsewhere:
         return f"Did you mean `{'.'.join([*near, *elsewhere][0])}`?"
     return f"Known keys here: {', '.join(sorted(siblings))}."

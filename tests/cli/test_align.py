@@ -39,13 +39,13 @@ class Mirror:
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, kind: str) -> Mirror:
-    """Let `heedful.recipe.load.load` return a mirror over tokenisers of this kind."""
+    """Let `heedful.pipeline.load.load` return a mirror over tokenisers of this kind."""
     config = SideConfig(kind=kind, vocab_size=19)  # pyright: ignore[reportArgumentType]
     mirror = Mirror(train_tokenizer(config, LINES, seed=1))
-    module = ModuleType("heedful.recipe.load")
+    module = ModuleType("heedful.pipeline.load")
     module.load = lambda path: mirror  # pyright: ignore[reportAttributeAccessIssue]
     module.remark_on = lambda path: None  # pyright: ignore[reportAttributeAccessIssue]
-    monkeypatch.setitem(sys.modules, "heedful.recipe.load", module)
+    monkeypatch.setitem(sys.modules, "heedful.pipeline.load", module)
     return mirror
 
 
@@ -149,9 +149,9 @@ def test_files_are_checked_before_the_model_is_loaded(
     def load(path: Path) -> None:
         raise HeedfulError("the model was loaded")
 
-    module = ModuleType("heedful.recipe.load")
+    module = ModuleType("heedful.pipeline.load")
     module.load = load  # pyright: ignore[reportAttributeAccessIssue]
-    monkeypatch.setitem(sys.modules, "heedful.recipe.load", module)
+    monkeypatch.setitem(sys.modules, "heedful.pipeline.load", module)
     Path(pairs[1]).write_text("one line only\n")
     done = heedful("align", "model", *pairs)
     assert done.code == 1

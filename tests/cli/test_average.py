@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.recipe.little import little_run
+from tests.pipeline.little import little_run
 
 from heedful.records.run import Run
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from heedful.data import catalogue
-from heedful.data.tasks import task_pairs
+from heedful.datasets.synthetic import task_pairs
+from heedful.recipe import splits
+from heedful.recipe.tables import TASKS
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 
@@ -18,7 +19,7 @@ Heedful = Callable[..., Any]
 @pytest.fixture
 def corpus(tmp_path: Path) -> list[str]:
     """Two aligned files of 120 pairs."""
-    pairs = list(task_pairs("lexicon", 1, "train", 120))
+    pairs = list(task_pairs(TASKS["lexicon"], 1, "train", 120))
     for name, side in (("a.en", 0), ("a.de", 1)):
         (tmp_path / name).write_text("".join(pair[side] + "\n" for pair in pairs))
     return [str(tmp_path / "a.en"), str(tmp_path / "a.de")]
@@ -29,7 +30,7 @@ def test_list(heedful: Heedful) -> None:
     assert outcome.code == 0
     assert "multi30k-en-de" in outcome.out
     entries = json.loads(heedful("data", "list", "--json").out)
-    assert len(entries) == len(catalogue.names())
+    assert len(entries) == len(splits.names())
     assert set(entries[0]) == {
         "name",
         "description",
@@ -126,7 +127,7 @@ class TestStats:
         assert lines[-1] == "dev and train share 120 pairs, 120 sources, 120 targets (of 120)."
 
     def test_tokens(self, heedful: Heedful, corpus: list[str], tmp_path: Path) -> None:
-        pairs = list(task_pairs("lexicon", 1, "train", 120))
+        pairs = list(task_pairs(TASKS["lexicon"], 1, "train", 120))
         config = TokenizerConfig(joint=False, source=SideConfig(kind="words"))
         train_tokenizers(config, pairs, seed=1).save(tmp_path / "tokenizers")
         found = json.loads(

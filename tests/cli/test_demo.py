@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.dictionary import shrink_demo
+from tests.pipeline.dictionary import shrink_demo
 
 from heedful.records.run import Run
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.recipe import doctor
-from heedful.recipe.doctor import Finding
+from heedful.pipeline import doctor
+from heedful.pipeline.doctor import Finding
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe
-from heedful.recipe.train import train
 from heedful.records.run import Run
 from heedful.records.signature import parse_signature
 

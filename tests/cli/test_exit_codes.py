@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import QUICK, little_run, little_settings
+from tests.pipeline.little import QUICK, little_run, little_settings
 
 OURS = "error: "
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import little_run
+from tests.pipeline.little import little_run
 
 from heedful.evaluation.exposure import Exposure
 

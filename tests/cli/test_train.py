@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import QUICK, little_settings
+from tests.pipeline.little import QUICK, little_settings
 
 from heedful.records.run import Run
 
@@ -107,8 +107,8 @@ class TestOverfit:
         self, settings: list[str], tmp_path: Path, heedful: Callable, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Few updates are enough to see what is printed; that they suffice is another test."""
-        monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 10)
-        monkeypatch.setattr("heedful.recipe.overfit.ZERO", 100.0)
+        monkeypatch.setattr("heedful.pipeline.overfit.UPDATES", 10)
+        monkeypatch.setattr("heedful.pipeline.overfit.ZERO", 100.0)
         outcome = heedful("train", *settings, "--overfit", "3", "--json")
         assert outcome.code == 0, outcome.err
         facts = json.loads(outcome.out)
@@ -124,7 +124,7 @@ class TestOverfit:
         self, settings: list[str], heedful: Callable, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """One update is not enough, and the model is not to blame; the exit code says that a check found something."""
-        monkeypatch.setattr("heedful.recipe.overfit.UPDATES", 1)
+        monkeypatch.setattr("heedful.pipeline.overfit.UPDATES", 1)
         outcome = heedful("train", *settings, "--overfit", "3")
         assert (outcome.code, outcome.out) == (3, "")
         assert "error: 3 pairs still have a loss of" in outcome.err

@@ -12,10 +12,11 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.decoding.translator import Translator
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
+from heedful.tasks.table import translator_of
 
 PAIRS = [("abc de", "cba ed"), ("fgh\u2028i", "ihg\x0b\x85f"), ("jk ü", "ü kj"), ("lm", "ml")]
 
@@ -114,7 +115,7 @@ class TestAnyBytes:
     ) -> None:
         output = tmp_path / "output"
         with (
-            mock.patch("heedful.recipe.load.load", return_value=translator),
+            mock.patch("heedful.pipeline.load.load", return_value=translator),
             mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(data))),
         ):
             outcome = heedful("translate", "model", "--output", str(output))
@@ -170,7 +171,7 @@ class TestOptions:
 
     def test_greedy(self, bundle: Path, give: Callable, heedful: Callable) -> None:
         loaded = load(bundle)
-        greedy = Translator(loaded.model, loaded.tokenizers, loaded.search.model_copy(update={"beam": 1}))
+        greedy = translator_of(loaded.backend.model, loaded.tokenizers, loaded.search.model_copy(update={"beam": 1}))
         lines = ["abc", "de fg", "jk ü"]
         give("".join(f"{line}\n" for line in lines).encode())
         wanted = "".join(f"{found.text}\n" for found in greedy.translate(lines))

@@ -1,14 +1,15 @@
 """Pairs and tokenisers for the tests of this folder."""
 
 from heedful.data.corpus import Pair
-from heedful.data.tasks import task_pairs
+from heedful.datasets.synthetic import task_pairs
+from heedful.recipe.tables import TASKS
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizers
 
 
 def pairs(count: int) -> list[Pair]:
     """Sentences of the made-up language and their translations."""
-    return list(task_pairs("lexicon", 1, "train", count))
+    return list(task_pairs(TASKS["lexicon"], 1, "train", count))
 
 
 def word_tokenizers(corpus: list[Pair]) -> Tokenizers:

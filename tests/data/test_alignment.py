@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heedful.data.alignment import WIDEST, _best, _expect, align_pairs
-from heedful.data.tasks import get_task
+from heedful.recipe.tables import TASKS
 
 
 def numbered(rows: list[list[str]]) -> list[np.ndarray]:
@@ -44,7 +44,7 @@ def test_expectations_and_best_path_are_those_of_all_paths(length: int, places: 
 
 
 def test_finds_the_links_of_the_made_up_language() -> None:
-    task = get_task("lexicon")
+    task = TASKS["lexicon"]
     pairs = [task.pair(index, 1) for index in range(400)]
     source, target = (numbered([side.split() for side in sides]) for sides in zip(*pairs, strict=True))
     found = align_pairs(list(zip(source, target, strict=True)))

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from tests.data.made_up import pairs, word_tokenizers
 
-from heedful.data.catalogue import readers
-from heedful.data.check import Finding, Limits, check_data, check_splits, read_splits
+from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair
 from heedful.data.near import near_duplicates, near_findings
 from heedful.data.stats import data_stats, percentiles
 from heedful.data.survey import duplicates, survey, text_hash
+from heedful.pipeline.prepare import check_data
+from heedful.recipe.splits import readers
 
 CORPUS = list(dict.fromkeys(pairs(700)))
 TRAIN, DEV = CORPUS[:500], CORPUS[500:600]

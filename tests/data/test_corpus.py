@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.corpus import Pair, Watched, count_pairs, fingerprint, read_parallel
+from heedful.data.corpus import FingerprintedPairs, Pair, count_pairs, fingerprint, read_parallel
 from heedful.data.lines import read_lines
 from heedful.errors import ConfigError, HeedfulError
 
@@ -194,6 +194,6 @@ def test_fingerprint() -> None:
     assert fingerprint([Pair("a", "b")]) != fingerprint([Pair("b", "a")])
     by_hand = hashlib.sha256(b"a\nb\nc\nd\n").hexdigest()
     assert fingerprint([Pair("a", "b"), Pair("c", "d")]) == (2, by_hand)
-    watched = Watched([Pair("a", "b"), Pair("c", "d")])
+    watched = FingerprintedPairs([Pair("a", "b"), Pair("c", "d")])
     assert list(watched) == [Pair("a", "b"), Pair("c", "d")]
     assert watched.fingerprint == (2, by_hand)

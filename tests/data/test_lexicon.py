@@ -80,7 +80,7 @@ THE, HOUSE, BOOK, A = 4, 5, 6, 7
 
 
 def test_two_words_that_differ_teach_the_third() -> None:
-    """das Haus, das Buch, ein Buch: what goes with which is settled by elimination."""
+    """das Haus, das Buch, ein Buch: what goes with which is with_resolved_precision by elimination."""
     pairs = [([DAS, HAUS], [THE, HOUSE]), ([DAS, BUCH], [THE, BOOK]), ([EIN, BUCH], [A, BOOK])]
     best = learn_lexicon(arrays(pairs), 8, iterations=20).best(1, source_size=8)[:, 0].tolist()
     assert best[4:] == [THE, HOUSE, BOOK, A]

@@ -104,9 +104,9 @@ def test_a_million_pairs_in_no_time() -> None:
 
 @pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
 def test_less_than_5_percent_padding_on_multi30k(shared_data: Path, tmp_path: Path, algorithm: str) -> None:
-    from heedful.data.catalogue import load_split
     from heedful.data.config import DataConfig
     from heedful.data.store import build_store
+    from heedful.recipe.splits import load_split
     from heedful.text.config import SideConfig, TokenizerConfig
     from heedful.text.tokenizer import train_tokenizers
 

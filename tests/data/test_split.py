@@ -6,14 +6,15 @@ import os
 import shutil
 import signal
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.data.made_up import pairs
 
-from heedful.data import catalogue
 from heedful.data.corpus import Pair, read_parallel
 from heedful.data.split import Sizes, split_corpus, write_splits
+from heedful.datasets import catalogue
 from heedful.errors import ConfigError, HeedfulError
 
 CORPUS = list(dict.fromkeys(pairs(300)))
@@ -96,7 +97,8 @@ def test_killed_while_the_files_get_their_places(verb: str, linked: int, files: 
         if verb == "split":
             split_corpus(files, out, Sizes(20, 30, seed), NAMES)
         else:
-            write_splits(catalogue.get("reverse", pairs=100 + seed), out)
+            data = catalogue.get("reverse", pairs=100 + seed)
+            write_splits({split: partial(data.read, split) for split in data.about.splits}, out)
 
     child = os.fork()
     if child == 0:
@@ -189,8 +191,9 @@ def test_nothing_left(files: list[Path], tmp_path: Path, dev: int, test: int) ->
 
 def test_writing_a_named_data_set(tmp_path: Path) -> None:
     data = catalogue.get("reverse", pairs=50)
-    paths = write_splits(data, tmp_path)
+    readers = {split: partial(data.read, split) for split in data.about.splits}
+    paths = write_splits(readers, tmp_path)
     assert [path.name for path in paths] == ["train.tsv", "dev.tsv", "test.tsv"]
     assert list(read_parallel([paths[0]])) == list(data.read("train"))
     with pytest.raises(HeedfulError, match=r"train\.tsv exists already\."):
-        write_splits(data, tmp_path)
+        write_splits(readers, tmp_path)

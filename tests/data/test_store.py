@@ -149,8 +149,8 @@ def test_multi30k_is_built_in_seconds(shared_data: Path, tmp_path: Path) -> None
     """29,000 pairs, with a bound that a slow machine under load keeps too."""
     import time
 
-    from heedful.data.catalogue import load_split
     from heedful.data.config import DataConfig
+    from heedful.recipe.splits import load_split
     from heedful.text.config import SideConfig, TokenizerConfig
     from heedful.text.tokenizer import train_tokenizers
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from heedful.data.corpus import Pair, read_parallel
-from heedful.data.tasks import task_pairs
 from heedful.data.taxonomy import SAMPLE, Taxonomy, Units, frames_needed, in_units, taxonomy
+from heedful.datasets.synthetic import task_pairs
 from heedful.errors import ConfigError, HeedfulError
+from heedful.recipe.tables import TASKS
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real data at {DATA.name}")
@@ -34,7 +35,7 @@ def spelled_out(count: int) -> Iterator[Pair]:
 
 class TestKnownCells:
     def test_copy_is_tagging(self) -> None:
-        units, found = measured(task_pairs("copy", 1, "train", 300))
+        units, found = measured(task_pairs(TASKS["copy"], 1, "train", 300))
         assert units == ("words", "words")
         assert found.cell == "tagging"
         assert (found.lengths.equal, found.order.own_place, found.order.whole) == (1, 1, 1)
@@ -44,14 +45,14 @@ class TestKnownCells:
     @pytest.mark.parametrize("task", ["reverse", "sort"])
     def test_equal_lengths_alone_do_not_make_tagging(self, task: str) -> None:
         """The fourth cell: synchronous but not aligned is not what this is."""
-        _, found = measured(task_pairs(task, 1, "train", 300))
+        _, found = measured(task_pairs(TASKS[task], 1, "train", 300))
         assert found.cell == "seq2seq"
         assert found.lengths.equal == 1
         assert found.remark.startswith("Sides are equally long, but output t does not come from input t.")
         assert found.losses == ["cross-entropy of the next word, with a decoder"]
 
     def test_another_word_order_is_seq2seq(self) -> None:
-        _, found = measured(task_pairs("lexicon", 1, "train", 300))
+        _, found = measured(task_pairs(TASKS["lexicon"], 1, "train", 300))
         assert found.cell == "seq2seq"
         assert 0.2 < found.lengths.equal < 0.6
         assert found.remark == "Outputs come from places before those already read."

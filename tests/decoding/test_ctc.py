@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.decoding.paths import forward, outputs
 
 from heedful.decoding.ctc import ctc_beam, ctc_greedy, ctc_hypotheses, ctc_log_p
-from heedful.models.interface import Answer
+from heedful.models.interface import Prediction
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 ALL = 1000  # a beam that holds every prefix of the tables below
@@ -105,26 +105,26 @@ def test_a_narrow_beam_keeps_the_best() -> None:
 
 
 class TestAnswers:
-    def answer(self) -> Answer:
+    def answer(self) -> Prediction:
         logits = torch.randn(3, 6, 7, generator=torch.Generator().manual_seed(4))
-        return Answer(logits, torch.arange(6) < torch.tensor([6, 2, 4])[:, None])
+        return Prediction(logits, torch.arange(6) < torch.tensor([6, 2, 4])[:, None])
 
     @pytest.mark.parametrize("beam", [1, 4])
     def test_a_sentence_alone_gives_the_same(self, beam: int) -> None:
-        answer = self.answer()
+        answer = self.predict()
         together = ctc_hypotheses(answer, beam, n_best=1)
         for row, length in enumerate([6, 2, 4]):
-            alone = Answer(answer.logits[row : row + 1, :length], answer.mask[row : row + 1, :length])
+            alone = Prediction(answer.logits[row : row + 1, :length], answer.mask[row : row + 1, :length])
             assert ctc_hypotheses(alone, beam, n_best=1) == together[row : row + 1]
 
     def test_one_beam_is_the_best_path(self) -> None:
-        answer = self.answer()
+        answer = self.predict()
         log_p = answer.logits.double().log_softmax(dim=2)
         log_p[:, :, [BOS, EOS]] = -math.inf
         assert ctc_hypotheses(answer, 1, 1)[1] == [ctc_greedy(log_p[1, :2])]
 
     def test_begin_and_end_are_never_said(self) -> None:
-        answer = self.answer()
+        answer = self.predict()
         answer.logits[:, :, [BOS, EOS]] = 9.0
         for beam in (1, 5):
             said = {index for some in ctc_hypotheses(answer, beam, beam) for one in some for index in one.ids}
@@ -132,10 +132,10 @@ class TestAnswers:
 
     def test_no_more_answers_than_beams(self) -> None:
         with pytest.raises(ValueError, match=r"`n_best` must be at most `beam` \(2\), but is 3"):
-            ctc_hypotheses(self.answer(), 2, 3)
+            ctc_hypotheses(self.predict(), 2, 3)
 
     def test_a_source_without_places_says_nothing(self) -> None:
-        answer = Answer(torch.randn(1, 1, 5), torch.zeros(1, 1, dtype=torch.bool))
+        answer = Prediction(torch.randn(1, 1, 5), torch.zeros(1, 1, dtype=torch.bool))
         for beam in (1, 3):
             ((found,),) = ctc_hypotheses(answer, beam, 1)
             assert (found.ids, found.log_p) == ([], 0.0)

@@ -8,8 +8,8 @@ import make
 import pytest
 from tests.house.source import ROOT
 
-from heedful.inspection.family import FAMILY
-from heedful.inspection.measured import Arm, Result
+from heedful.gallery.family import FAMILY
+from heedful.gallery.measured import Arm, Result
 
 FOLDER = ROOT / "docs" / "attention"
 PAGES = make.pages()

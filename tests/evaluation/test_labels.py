@@ -49,9 +49,9 @@ def test_span_f1_wants_kind_and_both_ends() -> None:
 
 def test_span_f1_says_nothing_where_no_target_has_a_span() -> None:
     (metric,) = metrics_for(["span-f1"])
-    assert metric.complaint([["O O"], ["O B-x"]]) is None
+    assert metric.validation_error([["O O"], ["O B-x"]]) is None
     assert (
-        metric.complaint([["NOUN VERB"], ["O"]])
+        metric.validation_error([["NOUN VERB"], ["O"]])
         == "counts spans of BIO labels (B-NAME, I-NAME, O), and no target has one"
     )
-    assert all(one.complaint([["NOUN VERB"]]) is None for one in metrics_for(["accuracy", "exact", "bleu"]))
+    assert all(one.validation_error([["NOUN VERB"]]) is None for one in metrics_for(["accuracy", "exact", "bleu"]))

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from tests.recipe.little import MEASURING, MODEL, TRAINING
+from tests.pipeline.little import MEASURING, MODEL, TRAINING
 
 from heedful.config import to_tree
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import search_of, with_changes
 from heedful.decoding.translator import Translator
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
+from heedful.models.kinds import build_model
+from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe
-from heedful.recipe.train import train
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import train_tokenizers
 
 PAIRS = [("abc de. fghi", "cba ed. ihgf"), ("jk <s> #", "kj </s> ▁"), ("ab </s> abc", "a\\n￨ <pad>")]
@@ -34,13 +35,13 @@ def random_bundle(*changes: str, model: Mapping[str, object] | None = None) -> B
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter)) if parameter.dim() == 1 else parameter.mul_(2)
-    return Bundle(made.eval(), tokenizers, to_tree(recipe))
+    return Bundle(made.eval(), tokenizers, to_tree(recipe), recipe.model)
 
 
 def native(bundle: Bundle, search: Mapping[str, object]) -> Translator:
     """The native engine with some settings of search changed."""
-    settings = SearchConfig.model_validate({**bundle.recipe["search"], **search})
-    return Translator(bundle.model, bundle.tokenizers, settings)
+    settings = with_changes(search_of(bundle.recipe, "the bundle"), search)
+    return translator_of(bundle.model, bundle.tokenizers, settings)
 
 
 def letters(count: int, seed: int) -> list[str]:

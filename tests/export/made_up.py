@@ -5,9 +5,9 @@ import random
 import torch
 
 from heedful.config import to_tree
-from heedful.models.build import build_model
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.models.kinds import build_model
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -56,4 +56,4 @@ def random_bundle(tokenizers: Tokenizers, changes: dict[str, object], seed: int 
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_((0.3 if parameter.dim() == 1 else 0.1) * torch.randn_like(parameter))
-    return Bundle(model, tokenizers, {"model": to_tree(config), "search": SEARCH})
+    return Bundle(model, tokenizers, {"model": to_tree(config), "search": SEARCH}, config)

@@ -12,11 +12,11 @@ from heedful.decoding.translation import Translation
 from heedful.errors import HeedfulError
 from heedful.export import ctranslate2 as target
 from heedful.export import fastest, targets
-from heedful.export.fastest import Timing, choose_type, measure_types
+from heedful.export.fastest import Timing, choose_fastest, measure_precisions
 from heedful.export.parity import Engine, Tolerance
 from heedful.export.targets import write_export
 from heedful.models.bundle import load_bundle
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 
 LINES = [*letters(20, seed=9), "", "a b"]
 
@@ -89,17 +89,17 @@ class TestTranslate:
         said = "ctranslate2 cannot compute in bfloat16 on this machine: float32 with weights rounded to bfloat16\n"
         assert outcome.err == said
 
-    @pytest.mark.parametrize("number_type", ["float32", "bfloat16", "int8"])
-    def test_the_native_engine_has_types_too(self, number_type: str, run: Path, text: str, heedful: Callable) -> None:
-        outcome = heedful("translate", str(run), text, "--type", number_type)
-        wanted = load(run).with_search({"precision": number_type}).translate(LINES)
+    @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+    def test_the_native_engine_has_types_too(self, precision: str, run: Path, text: str, heedful: Callable) -> None:
+        outcome = heedful("translate", str(run), text, "--type", precision)
+        wanted = load(run).with_search({"precision": precision}).translate(LINES)
         assert (outcome.code, outcome.out) == (0, "".join(f"{found.text}\n" for found in wanted))
 
     def test_native_auto_says_how_it_chose(self, run: Path, text: str, heedful: Callable) -> None:
         outcome = heedful("translate", str(run), text, "--type", "auto")
         assert outcome.code == 0, outcome.err
         assert outcome.err.startswith("native computes in ")
-        assert all(f"{number_type} " in outcome.err for number_type in ("float32", "bfloat16", "int8"))
+        assert all(f"{precision} " in outcome.err for precision in ("float32", "bfloat16", "int8"))
         assert len(outcome.out.splitlines()) == len(LINES)
 
     def test_auto_says_how_it_chose(self, run: Path, text: str, temporary: Path, heedful: Callable) -> None:
@@ -119,10 +119,10 @@ class TestRefusals:
             (("--engine", "marian"), 'There is no engine "marian".\nhint: Use one of: native, ctranslate2, onnx.'),
             (("--engine", "huggingface"), 'There is no engine "huggingface".'),
             (("--type", "int3"), "'float32', 'bfloat16' or 'int8'"),
-            (("--engine", "ctranslate2", "--type", "int3"), 'The target ctranslate2 has no number type "int3".'),
+            (("--engine", "ctranslate2", "--type", "int3"), 'The target ctranslate2 has no precision "int3".'),
             (("--engine", "ctranslate2", "--temperature", "1"), "The engine ctranslate2 has no `temperature`."),
             (("--engine", "ctranslate2", "--seed", "7"), "The engine ctranslate2 has no `seed`."),
-            (("--engine", "ctranslate2", "--mbr", "4"), "The engine ctranslate2 has no `mbr_samples`."),
+            (("--engine", "ctranslate2", "--mbr", "4"), "The engine ctranslate2 has no `samples`."),
             (("--engine", "ctranslate2", "--no-repeat-ngram", "2"), "The engine ctranslate2 has no `no_repeat_ngram`."),
             (("--engine", "ctranslate2", "--require", "A"), "The engine ctranslate2 can neither require nor forbid"),
             (("--engine", "ctranslate2", "--forbid", "A"), "The engine ctranslate2 can neither require nor forbid"),
@@ -201,7 +201,7 @@ class TestOtherVerbs:
         outcome = heedful("export", str(run), str(out), "--to", "ctranslate2", "--type", "auto")
         assert outcome.code == 0, outcome.err
         assert "ctranslate2 computes in " in outcome.err
-        assert targets.read_export(out).number_type in ("float32", "int8", "bfloat16")
+        assert targets.read_export(out).precision in ("float32", "int8", "bfloat16")
 
 
 class TestFastest:
@@ -214,21 +214,21 @@ class TestFastest:
     def test_choice(self, seconds: float, equal_texts: float, chosen: str) -> None:
         timings = [Timing("float32", 1.0, 1.0), Timing("int8", seconds, equal_texts)]
         tolerances = {"float32": Tolerance(), "int8": Tolerance(equal_texts=0.75)}
-        assert choose_type(timings, tolerances) == chosen
+        assert choose_fastest(timings, tolerances) == chosen
 
     def test_measures(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The least of the rounds; types without kernels here are left out."""
         clock = iter([0, 5, 0, 2, 0, 3, 0, 2.5, 0, 4, 0, 9])  # float32 and int8 in turns
         monkeypatch.setattr(fastest.time, "perf_counter", lambda: next(clock))
         monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda _device: {"float32", "int8"})
-        found = measure_types(load_bundle(run / "model"), "ctranslate2", LINES)
-        assert [(one.number_type, one.seconds) for one in found] == [("float32", 3), ("int8", 2)]
+        found = measure_precisions(load_bundle(run / "model"), "ctranslate2", LINES)
+        assert [(one.precision, one.seconds) for one in found] == [("float32", 3), ("int8", 2)]
         assert found[0].equal_texts == 1.0
         assert 0.5 <= found[1].equal_texts <= 1.0
 
     def test_without_text(self, run: Path) -> None:
-        with pytest.raises(HeedfulError, match=r"no text to measure number types on.*\nhint: .*--type float32"):
-            measure_types(load_bundle(run / "model"), "ctranslate2", ["", " "])
+        with pytest.raises(HeedfulError, match=r"no text to measure precisions on.*\nhint: .*--type float32"):
+            measure_precisions(load_bundle(run / "model"), "ctranslate2", ["", " "])
 
     def test_agreement_is_a_share_of_texts(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         class Other:
@@ -247,8 +247,8 @@ class TestFastest:
 
         plainly = target.open_export
         monkeypatch.setattr(target, "open_export", opened)
-        timings = measure_types(load_bundle(run / "model"), "ctranslate2", ["a b", "c d", "e f", "f e"] * 3)
-        assert next(one.equal_texts for one in timings if one.number_type == "int8") <= 0.5
+        timings = measure_precisions(load_bundle(run / "model"), "ctranslate2", ["a b", "c d", "e f", "f e"] * 3)
+        assert next(one.equal_texts for one in timings if one.precision == "int8") <= 0.5
 
 
 def test_the_python_way(exported: Path, run: Path) -> None:

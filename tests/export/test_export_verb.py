@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import little_run, untrained_bundle
+from tests.pipeline.little import little_run, untrained_bundle
 
 from heedful.errors import HeedfulError
 from heedful.export import targets
 from heedful.export.targets import open_export, read_export
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 from heedful.records.checksums import SUMS
 
 PAIRS = [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk", "kj")]
@@ -72,7 +72,7 @@ class TestRefused:
         ("options", "said"),
         [
             (("--to", "nowhere"), 'There is no target "nowhere".'),
-            (("--to", "again", "--type", "int3"), 'The target again has no number type "int3".'),
+            (("--to", "again", "--type", "int3"), 'The target again has no precision "int3".'),
             (("--to", "again"), "is no run directory, so it has no dev split."),
         ],
     )

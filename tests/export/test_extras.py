@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 from tests.house.source import ROOT
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.config import read_toml
 from heedful.errors import HeedfulError

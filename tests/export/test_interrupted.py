@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.export import native_again
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.cli.app import app
 from heedful.export import targets
@@ -49,7 +49,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 def exporting(place: Place) -> int:
     """A process that has written half an export, and goes on for a long time; its id."""
 
-    def half(bundle: Bundle, folder: Path, number_type: str) -> None:
+    def half(bundle: Bundle, folder: Path, precision: str) -> None:
         (folder / "half").write_text("half")
         time.sleep(PATIENCE)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tomlkit
 import torch
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
@@ -18,7 +18,7 @@ from heedful.export.onnx_runner import ENCODER, STEP, OnnxModel
 from heedful.export.parity import Engine, compare_engines
 from heedful.export.targets import check_expressible, write_export
 from heedful.models.bundle import load_bundle
-from heedful.recipe.load import load
+from heedful.pipeline.load import load
 
 PAIRS = [("abc de. fghi", "cba ed. ihgf"), ("jk", "kj")]
 LINES = ["abc de", "", "k", "fghi. abc abc abc. de", "   ", "z", "jk jk", "e"]
@@ -32,9 +32,9 @@ SEARCHES: dict[str, dict[str, object]] = {
 EVERY_SEARCH = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
 
 
-def export(bundle: Path, folder: Path, number_type: str = "float32") -> Path:
+def export(bundle: Path, folder: Path, precision: str = "float32") -> Path:
     folder.mkdir()
-    write_export(load_bundle(bundle), folder, "onnx", number_type)
+    write_export(load_bundle(bundle), folder, "onnx", precision)
     return folder
 
 
@@ -107,7 +107,7 @@ class TestEngine:
         with pytest.raises(HeedfulError, match=r"no attention maps.*\nhint: Inspect the bundle"):
             engine.trace("abc", "c")
         with pytest.raises(HeedfulError, match=r"output matrix is inside its graph\.\nhint: "):
-            engine.model.output_weight()
+            engine.backend.model.output_weight()
 
     @pytest.mark.parametrize(
         "changes",
@@ -123,7 +123,7 @@ class TestEngine:
         bundle = untrained_bundle(tmp_path / "model", PAIRS, *changes)
         native, other = load(bundle), target.open_export(export(bundle, tmp_path / "out"))
         assert same(native.translate(LINES), other.translate(LINES))
-        assert other.model.longest == native.model.longest
+        assert other.backend.model.longest == native.backend.model.longest
 
 
 class TestInt8:
@@ -168,7 +168,7 @@ class TestVerb:
         assert parity.failures
 
     def test_bfloat16_is_refused_by_name(self, bundle: Path) -> None:
-        with pytest.raises(HeedfulError, match=r'onnx has no number type "bfloat16"\.\nhint: onnx has float32, int8\.'):
+        with pytest.raises(HeedfulError, match=r'onnx has no precision "bfloat16"\.\nhint: onnx has float32, int8\.'):
             check_expressible(load_bundle(bundle), "onnx", "bfloat16")
 
 
@@ -227,4 +227,4 @@ def test_without_the_packages(bundle: Path, folder: Path, tmp_path: Path, monkey
 def test_is_an_engine(folder: Path) -> None:
     engine: Engine = target.open_export(folder)
     assert isinstance(engine, Translator)
-    assert isinstance(engine.model, OnnxModel)
+    assert isinstance(engine.backend.model, OnnxModel)

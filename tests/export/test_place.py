@@ -5,7 +5,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from tests.recipe.little import untrained_bundle
+from tests.pipeline.little import untrained_bundle
 
 from heedful.errors import ConfigError
 from heedful.export.place import prepared_place, put_in_place

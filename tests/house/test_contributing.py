@@ -11,8 +11,8 @@ from tests.house.source import ROOT
 from torch import Tensor
 
 from heedful.attention import General, MultiHeadAttention, attend
-from heedful.inspection.family import Member
-from heedful.inspection.members import SOFTMAX, SUM
+from heedful.gallery.family import Member
+from heedful.gallery.members import SOFTMAX, SUM
 
 LAWS = [name for name in vars(test_scores.TestEveryScore) if name.startswith("test_")]
 

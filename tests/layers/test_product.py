@@ -1,4 +1,4 @@
-"""Linear maps for inference: each number type against arithmetic in float64, and rows that do not see each other."""
+"""Linear maps for inference: each precision against arithmetic in float64, and rows that do not see each other."""
 
 import pytest
 import torch

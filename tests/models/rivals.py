@@ -4,9 +4,9 @@ import pytest
 import torch
 from tests.models.tiny import VOCABULARY
 
-from heedful.models.build import build_model
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig
 from heedful.models.interface import Seq2Seq
+from heedful.models.kinds import build_model
 
 _SMALL: dict[str, object] = {"d_model": 12, "d_hidden": 10, "dropout": 0.0}
 

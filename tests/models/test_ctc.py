@@ -9,13 +9,14 @@ from tests.models.tiny import PAIRS, VOCABULARY, batch_of
 
 from heedful.data.batch import Batch
 from heedful.decoding.ctc import ctc_hypotheses
-from heedful.models.build import build_model
 from heedful.models.ctc import CTC, normalised, stack
 from heedful.models.ctc_config import CTCConfig
-from heedful.models.interface import Answerer
+from heedful.models.interface import EncoderOnly
+from heedful.models.kinds import build_model
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import SPECIALS
 from heedful.training.config import TrainingConfig
-from heedful.training.loop import build_optimizer, compute_loss
+from heedful.training.loop import build_optimizer
 
 SMALL: dict[str, object] = {"d_model": 12, "d_hidden": 10, "dropout": 0.0}
 WIDTH = 3
@@ -31,7 +32,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 EVERY_VARIANT = pytest.mark.parametrize("variant", VARIANTS)
 
 
-def little(variant: str) -> Answerer:
+def little(variant: str) -> EncoderOnly:
     """In double precision and eval mode."""
     torch.manual_seed(3)
     config = CTCConfig.model_validate({**SMALL, **VARIANTS[variant]})
@@ -76,7 +77,7 @@ def test_a_batch_is_its_sentences_one_by_one(variant: str) -> None:
 def test_places_are_those_of_the_answer(variant: str) -> None:
     model, batch = little(variant), sources(variant)
     tokens = (batch.src_mask.sum(dim=1) - 1).numpy()
-    assert model(batch.src, batch.src_mask).mask.sum(dim=1).tolist() == model.places(tokens).tolist()
+    assert model(batch.src, batch.src_mask).mask.sum(dim=1).tolist() == model.output_lengths(tokens).tolist()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_places_are_those_of_the_answer(variant: str) -> None:
     [({}, 5, 5), ({"stride": 2}, 5, 3), ({"upsample": 3}, 5, 15), ({"frame_width": 4, "stride": 3}, 40, 4)],
 )
 def test_places_by_hand(settings: dict[str, object], tokens: int, places: int) -> None:
-    assert CTCConfig.model_validate({**SMALL, **settings}).places(tokens) == places
+    assert CTCConfig.model_validate({**SMALL, **settings}).output_lengths(tokens) == places
 
 
 class TestSpeech:
@@ -149,7 +150,7 @@ class TestSettings:
     def test_summary_and_size(self) -> None:
         config = CTCConfig(upsample=2)
         assert config.summary == "ctc on gru cells, upsample 2"
-        assert config.kept_numbers(20, 5) > config.kept_numbers(10, 5) > 0
+        assert config.activation_count(20, 5) > config.activation_count(10, 5) > 0
 
 
 def test_learns_to_copy_with_repeats() -> None:

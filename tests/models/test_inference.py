@@ -115,7 +115,7 @@ class TestAnotherEngine:
     def test_has_its_own_number_type(self) -> None:
         with pytest.raises(ConfigError, match=r'search\.precision = "int8", but this engine has its own') as caught:
             for_inference(self.engine(), "int8")
-        assert caught.value.hint == "Leave it out: an export has the number type that it was made with."
+        assert caught.value.hint == "Leave it out: an export has the precision that it was made with."
 
 
 class TestPrepared:

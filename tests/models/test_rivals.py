@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from heedful.attention import Map
 from heedful.decoding.beam import beam_search
 from heedful.decoding.ensemble import Ensemble
-from heedful.decoding.greedy import greedy_search
 from heedful.decoding.search import Request
+from heedful.decoding.stepping import greedy_search
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
 from heedful.text.vocabulary import PAD
@@ -237,8 +237,8 @@ def test_save_is_load(name: str, tmp_path: Path) -> None:
 @EVERY_RIVAL
 def test_both_number_types_train(name: str) -> None:
     """Under autocast the loss stays near, and every parameter that is read has a gradient."""
+    from heedful.tasks.table import compute_loss
     from heedful.training.config import TrainingConfig
-    from heedful.training.loop import compute_loss
 
     losses = []
     for precision in ("float32", "bfloat16"):

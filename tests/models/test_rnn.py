@@ -7,8 +7,8 @@ from tests.models.tiny import PAIRS, batch_of
 from torch import Tensor, nn
 
 from heedful.attention import General, Map
-from heedful.models.build import build_model
 from heedful.models.config import RNNConfig
+from heedful.models.kinds import build_model
 from heedful.models.rnn import RNN
 from heedful.models.rnn_decoders import BahdanauDecoder, BottleneckDecoder, LuongDecoder
 

@@ -18,6 +18,11 @@ KINDS: dict[str, dict[str, object]] = {
     "top 2": {"attention_top_k": 2, "norm": "pre"},
     "window": {"attention_window": 4},
     "window of top 1": {"attention_window": 5, "attention_top_k": 1},
+    "window, rotary": {"attention_window": 4, "positions": "rotary"},
+    "window, t5": {"attention_window": 4, "positions": "t5", "n_buckets": 6, "max_distance": 5},
+    "window, relative": {"attention_window": 4, "positions": "relative", "clip_distance": 2, "relative_values": True},
+    "top 2, relative": {"attention_top_k": 2, "positions": "relative", "relative_values": True},
+    "top 2, alibi": {"attention_top_k": 2, "positions": "alibi"},
 }
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 LONG = batch_of([([5, 6, 7, 8, 9] * 50, [5, 6]), ([8, 9] * 90, [5])])  # blocks are quicker from 192 tokens on

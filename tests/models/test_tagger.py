@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.models.build import build_model
+from heedful.models.kinds import build_model
 from heedful.models.tagger import Tagger
 from heedful.models.tagger_config import TaggerConfig
 from heedful.text.vocabulary import EOS, PAD
@@ -41,8 +41,8 @@ def batch(*sentences: list[int], padding: int = 0) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("padding", [0, 1, 7, 50])
 def test_padding_has_no_part(name: str, padding: int) -> None:
     model = tagger(name)
-    alone = model.answer(*batch(SENTENCE))
-    beside = model.answer(*batch(SENTENCE, [8, 4, 4, 4, 11, 12, 13, EOS], padding=padding))
+    alone = model.predict(*batch(SENTENCE))
+    beside = model.predict(*batch(SENTENCE, [8, 4, 4, 4, 11, 12, 13, EOS], padding=padding))
     assert beside.mask[0].tolist() == [True] * 5 + [False] * (2 + padding)
     torch.testing.assert_close(beside.logits[0, :5], alone.logits[0], atol=1e-10, rtol=0)
 
@@ -50,21 +50,21 @@ def test_padding_has_no_part(name: str, padding: int) -> None:
 @EVERY
 def test_a_place_is_a_word(name: str) -> None:
     model = tagger(name)
-    answer = model.answer(*batch(SENTENCE, [4, EOS]))
+    answer = model.predict(*batch(SENTENCE, [4, EOS]))
     assert answer.logits.shape == (2, 5, 9)
     assert answer.mask.sum(dim=1).tolist() == [5, 1]
-    assert model.places(np.array([5, 1])).tolist() == [5, 1]
+    assert model.output_lengths(np.array([5, 1])).tolist() == [5, 1]
 
 
 @pytest.mark.parametrize(("name", "sees"), [("none", [2]), ("gru", [0, 1, 2, 3, 4]), ("lstm, forward", [0, 1, 2])])
 def test_which_words_a_label_depends_on(name: str, sees: list[int]) -> None:
     model = tagger(name)
     src, mask = batch(SENTENCE)
-    usual = model.answer(src, mask).logits[0, 2]
+    usual = model.predict(src, mask).logits[0, 2]
     for place in range(5):
         changed = src.clone()
         changed[0, place] = 15
-        moved = not torch.equal(model.answer(changed, mask).logits[0, 2], usual)
+        moved = not torch.equal(model.predict(changed, mask).logits[0, 2], usual)
         assert moved == (place in sees), place
 
 
@@ -73,12 +73,12 @@ def test_mixing_layers_starts_as_their_mean() -> None:
     src, mask = batch(SENTENCE)
     layers = model.encoder(model.embed(src), mask)
     mean = sum(layers) / len(layers)
-    torch.testing.assert_close(model.answer(src, mask).logits, model.output(mean)[:, :-1])
+    torch.testing.assert_close(model.predict(src, mask).logits, model.output(mean)[:, :-1])
 
 
 def test_attention_maps_are_the_encoders() -> None:
     maps: list = []
-    tagger("transformer").answer(*batch(SENTENCE), maps)
+    tagger("transformer").predict(*batch(SENTENCE), maps)
     assert [one.name for one in maps] == ["encoder.0.self", "encoder.1.self"]
 
 

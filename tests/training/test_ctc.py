@@ -10,17 +10,17 @@ from tests.decoding.paths import forward
 from heedful.data.corpus import Pair
 from heedful.data.store import PairStore, build_store
 from heedful.errors import ConfigError
-from heedful.models.interface import Answer
+from heedful.models.interface import Prediction
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
-from heedful.training.ctc import check_feasible, ctc_losses, equal_split_losses, impossible_pairs, needed_places
+from heedful.training.ctc import check_feasible, ctc_losses, equal_split_losses, impossible_pairs, needed_positions
 
 A, B = 1, 2
 
 
-def uniform(n_places: int) -> Answer:
+def uniform(n_places: int) -> Prediction:
     """Blank, a and b alike at each place."""
-    return Answer(torch.zeros(1, n_places, 3), torch.ones(1, n_places, dtype=torch.bool))
+    return Prediction(torch.zeros(1, n_places, 3), torch.ones(1, n_places, dtype=torch.bool))
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_what_is_impossible_is_infinite() -> None:
     assert ctc_losses(uniform(2), torch.tensor([[A, A]])).tolist() == [math.inf]
 
 
-def batch(seed: int = 1) -> tuple[Answer, torch.Tensor]:
+def batch(seed: int = 1) -> tuple[Prediction, torch.Tensor]:
     """Four sentences of different lengths, in double precision."""
     torch.manual_seed(seed)
     logits = (2 * torch.randn(4, 7, 5, dtype=torch.float64)).requires_grad_()
     mask = torch.arange(7) < torch.tensor([7, 4, 5, 1])[:, None]
-    return Answer(logits, mask), torch.tensor([[1, 1, 4], [3, 0, 0], [2, 1, 0], [0, 0, 0]])
+    return Prediction(logits, mask), torch.tensor([[1, 1, 4], [3, 0, 0], [2, 1, 0], [0, 0, 0]])
 
 
 def test_all_paths() -> None:
@@ -68,7 +68,7 @@ def test_torch_and_gradients() -> None:
 
 def test_padding_changes_nothing() -> None:
     answer, labels = batch()
-    wider = Answer(
+    wider = Prediction(
         torch.nn.functional.pad(answer.logits, (0, 0, 0, 5), value=3.0), torch.nn.functional.pad(answer.mask, (0, 5))
     )
     more = torch.nn.functional.pad(labels, (0, 3))
@@ -87,15 +87,15 @@ def test_low_precision_is_summed_in_float32() -> None:
 def test_an_equal_split_by_hand() -> None:
     """Two symbols share five places: a a a b b."""
     logits = torch.randn(1, 6, 4, dtype=torch.float64)
-    answer = Answer(logits, torch.arange(6)[None] < 5)
+    answer = Prediction(logits, torch.arange(6)[None] < 5)
     log_p = logits[0].log_softmax(dim=1)
     expected = -sum(log_p[place, index] for place, index in enumerate([1, 1, 1, 3, 3]))
     assert equal_split_losses(answer, torch.tensor([[1, 3, 0]])).tolist() == pytest.approx([float(expected)])
 
 
 @pytest.mark.parametrize(("target", "places"), [([], 0), ([4], 1), ([4, 5], 2), ([4, 4], 3), ([4, 4, 4, 5, 5], 8)])
-def test_needed_places(target: list[int], places: int) -> None:
-    assert needed_places(target) == places
+def test_needed_positions(target: list[int], places: int) -> None:
+    assert needed_positions(target) == places
 
 
 class TestFeasible:

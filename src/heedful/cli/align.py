@@ -48,17 +48,14 @@ def align(
     symbols are aligned one by one. Every target word has the source word it reads most.
     """
     from heedful.data.corpus import count_pairs, read_parallel
-    from heedful.models.interface import Answerer
-    from heedful.recipe.load import load, remark_on
+    from heedful.pipeline.load import load, remark_on
 
     n_pairs = count_pairs(files)
     golds = None if gold is None else _read_gold(gold, first, n_pairs)
     translator = load(model)
     if (remark := remark_on(model)) is not None:
         typer.echo(remark, err=True)
-    if isinstance(translator.model, Answerer):
-        hint = "What it attends to, if it does: heedful inspect MODEL TEXT."
-        raise ConfigError("Alignments are of models with a decoder; this one answers at once.", hint=hint)
+    translator.backend.decoder("A word alignment")
     examples = _examples(translator, read_parallel(files), pieces)
     if golds is None:
         _print_links(examples, layer, _head(head), shift, threshold, as_json)

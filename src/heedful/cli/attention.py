@@ -15,7 +15,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 @app.command("list")
 def list_members(as_json: AsJson = False) -> None:
     """List the members and what each puts into the four slots."""
-    from heedful.inspection.family import FAMILY
+    from heedful.gallery.family import FAMILY
 
     if as_json:
         typer.echo(json.dumps([member._asdict() for member in FAMILY], ensure_ascii=False))
@@ -29,8 +29,8 @@ def show(
     name: Annotated[str, typer.Argument(help="A name of `heedful attention list`.")], as_json: AsJson = False
 ) -> None:
     """Show one member: its slots, equation, source and code, what it is not good for, and what it came to."""
-    from heedful.inspection.family import find_member
-    from heedful.inspection.measured import results
+    from heedful.gallery.family import find_member
+    from heedful.gallery.measured import results
 
     member = find_member(name)
     measured = results(member.page)
@@ -42,12 +42,12 @@ def show(
     shown = {slot: facts[slot] for slot in ("name", "score", "mask", "normalise", "aggregate", "equation", "source")}
     shown["in the code"] = ", ".join(f"heedful.{symbol}" for symbol in member.symbols)
     shown["not good for"] = member.weak
-    shown["page"] = f"docs/attention/{member.page}.md"
     typer.echo(align(list(shown.items())))
     for result in measured:
         typer.echo(f"\n{result.name}: {result.task}. Does the first beat the second? {result.verdict}")
         rows = [(arm.name, arm.score, f"{arm.parameters:,}", f"{arm.minutes:.1f}") for arm in result.arms]
         typer.echo(align([("", result.metric, "parameters", "minutes"), *rows], right=(2, 3)))
+        typer.echo(f"Recipe: heedful init --recipe {result.recipe}")
 
 
 @app.command()

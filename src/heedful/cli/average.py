@@ -20,7 +20,7 @@ def average(
     The former bundle is replaced if the new one is no worse on dev, by what training.select names; else the exit code
     is 3. The checkpoints stay, so `--last 0` brings the best one back.
     """
-    from heedful.recipe.average import average_run
+    from heedful.pipeline.average import average_run
 
     finished = average_run(run, last, force=force)
     if as_json:

@@ -73,7 +73,7 @@ def table3(
 
     In millions, and as differences to the base row.
     """
-    from heedful.recipe.table3 import table3 as count
+    from heedful.pipeline.table3 import table3 as count
 
     counts = count(vocab_size)
     if as_json:

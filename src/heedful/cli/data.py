@@ -1,6 +1,7 @@
 """`heedful data`: list named data sets, get one, and check, describe or split pairs."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +36,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command("list")
 def list_(as_json: Json = False) -> None:
     """List the named data sets."""
-    from heedful.data.catalogue import about
+    from heedful.recipe.splits import about
 
     sets = about()
     if as_json:
@@ -55,15 +56,17 @@ def get(
     as_json: Json = False,
 ) -> None:
     """Download a named data set, check it, and say where it is."""
-    from heedful.data import catalogue
     from heedful.data.split import splits_to_write, write_splits
+    from heedful.datasets.catalogue import get
+    from heedful.recipe.tables import TASKS
 
-    data = catalogue.get(name, folder, base_url=base_url, pairs=pairs)
+    data = get(name, folder, base_url=base_url, pairs=pairs, tasks=TASKS)
+    readers = {split: partial(data.read, split) for split in data.about.splits}
     if to is not None:
-        splits_to_write(data, to)  # what is there already is said before anything is downloaded
+        splits_to_write(readers, to)  # what is there already is said before anything is downloaded
     files = data.fetch(_show_progress)
     if to is not None:
-        files = write_splits(data, to)
+        files = write_splits(readers, to)
     if as_json:
         _print_json({**data.about._asdict(), "files": [str(path) for path in files]})
         return

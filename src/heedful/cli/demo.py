@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from heedful.recipe.demo import Demo
+    from heedful.pipeline.demo import Demo
 
 
 def demo(
@@ -25,8 +25,8 @@ def demo(
     same run again.
     """
     from heedful.cli.progress import TrainingDisplay
-    from heedful.recipe.demo import demo as run_demo
-    from heedful.recipe.train import silent
+    from heedful.pipeline.demo import demo as run_demo
+    from heedful.pipeline.train import silent
 
     display = nullcontext(silent) if as_json else TrainingDisplay(sys.maxsize, max_minutes)
     with display as report:

@@ -16,7 +16,7 @@ def doctor(
     """
     from heedful.cli.table import align
     from heedful.errors import CheckFailed
-    from heedful.recipe.doctor import examine
+    from heedful.pipeline.doctor import examine
 
     typer.echo("Looking at the machine; the self-test takes five seconds ...", err=True)
     findings = examine(Path.cwd())

@@ -14,8 +14,8 @@ from heedful.errors import ConfigError, HeedfulError
 
 if TYPE_CHECKING:
     from heedful.evaluation.evaluate import Evaluation
+    from heedful.pipeline.evaluate_split import TestSet
     from heedful.recipe.recipe import Recipe
-    from heedful.recipe.score import TestSet
     from heedful.records.run import Run
 
 MAY_CHANGE = ("data", "evaluation", "search")  # tables of the recipe that the weights do not depend on
@@ -35,7 +35,7 @@ def evaluate(
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
     engine: options.Engine = None,
-    number_type: options.NumberType = None,
+    precision: options.PrecisionOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score a model, each number with its 95 % interval, its count and its signature.
@@ -44,20 +44,20 @@ def evaluate(
     That of an ensemble or of another engine belongs to no run, and is printed only.
     """
     from heedful.models.bundle import is_bundle
-    from heedful.recipe.engines import Choice, is_native, open_engine
-    from heedful.recipe.load import run_around
-    from heedful.recipe.score import read_test_set, score_test_set
+    from heedful.pipeline.engines import Choice, is_native, open_engine
+    from heedful.pipeline.evaluate_split import read_test_set, score_test_set
+    from heedful.pipeline.load import run_around
 
     recipe = _recipe(model, overrides or [])
     own = _own_files(source, references or [])
     items = own or read_test_set(recipe.data, split)
-    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    choice = Choice(engine, precision, ensemble or (), ensemble_mean)
     run = None if own or ensemble or not is_native(model, choice) else run_around(model)
     kept = run if run is not None and is_bundle(run.bundle) else None  # what is of no finished model is not
     with kept or nullcontext(), open_engine(model, choice, items.sources, tokens=False) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)
-        if number_type is not None or not is_native(model, choice):  # an engine keeps its own
+        if precision is not None or not is_native(model, choice):  # an engine keeps its own
             recipe = _in_precision(recipe, opened.engine.search.precision)
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
         found = score_test_set(opened.engine.with_search(recipe.search.model_dump()), items, recipe)
@@ -76,7 +76,7 @@ def evaluate(
 def _recipe(model: Path, overrides: list[str]) -> "Recipe":
     """The recipe that made the model, with other settings of what may change after training."""
     from heedful.config import parse_overrides, read_toml
-    from heedful.recipe.load import recipe_file, run_around
+    from heedful.pipeline.load import recipe_file, run_around
     from heedful.recipe.recipe import of_run, resolve_recipe
 
     changes = parse_overrides(overrides)
@@ -96,7 +96,7 @@ def _in_precision(recipe: "Recipe", precision: str) -> "Recipe":
 
 def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
     """The lines of files named on the command line; None where none are."""
-    from heedful.recipe.score import TestSet
+    from heedful.pipeline.evaluate_split import TestSet
 
     if source is None and not references:
         return None
@@ -117,7 +117,7 @@ def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
 
 def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None:
     from heedful.evaluation.evaluate import Occasion, keep
-    from heedful.recipe.score import describe_search
+    from heedful.pipeline.evaluate_split import describe_search
 
     earlier = [row for row in run.read_results() if row.signature]
     checkpoint, update = (earlier[-1].checkpoint, earlier[-1].update) if earlier else ("model", 0)
@@ -134,7 +134,7 @@ def _count(run: "Run", split: str) -> int:
 
 
 def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Recipe", times: int | None) -> None:
-    from heedful.recipe.score import describe_search
+    from heedful.pipeline.evaluate_split import describe_search
 
     facts = {
         "split": split,

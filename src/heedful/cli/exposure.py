@@ -29,8 +29,8 @@ def exposure(
     greedy search. A token is right if it is the target's at its place; the end is a token.
     """
     from heedful.evaluation.exposure import measure_exposure
-    from heedful.recipe.load import load, recipe_of, remark_on
-    from heedful.recipe.score import read_test_set
+    from heedful.pipeline.evaluate_split import read_test_set
+    from heedful.pipeline.load import load, recipe_of, remark_on
     from heedful.records.manifest import data_hash
 
     items = read_test_set(recipe_of(model).data, split)

@@ -60,7 +60,7 @@ def inspect(
     """Show what the model reads for every token it writes; weights are those of evaluation, before any dropout."""
     sources = _sources(texts)
     _check_usage(len(sources), targets, html, svg, png)
-    from heedful.recipe.load import load, remark_on
+    from heedful.pipeline.load import load, remark_on
 
     translator = load(model)
     if (remark := remark_on(model)) is not None:

@@ -37,10 +37,10 @@ class Opened(NamedTuple):
 
 def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened:
     """The pairs of a recipe, of a named data set, or of files."""
-    from heedful.data.catalogue import optional_splits, readers
     from heedful.data.check import Limits
     from heedful.data.config import DataConfig
     from heedful.data.corpus import reader
+    from heedful.recipe.splits import optional_splits, readers
     from heedful.text.tokenizer import load_tokenizers
 
     if tokenizers is not None and not any(tokenizers.glob("tokenizer.*.toml")):
@@ -58,15 +58,13 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
 
 def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> Opened:
     """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
-    from heedful.data.catalogue import load_split, optional_splits, readers
     from heedful.data.check import Limits
-    from heedful.models.config import AnswererConfig
     from heedful.recipe.recipe import load_recipe
+    from heedful.recipe.splits import load_split, optional_splits, readers
     from heedful.text.tokenizer import train_tokenizers
 
     recipe = load_recipe(path, overrides).config
     if tokenizers is None:
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
-    labels = recipe.model.labels if isinstance(recipe.model, AnswererConfig) else None
-    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap, labels)
+    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap, recipe.model.labels)
     return Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))

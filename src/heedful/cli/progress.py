@@ -20,7 +20,7 @@ _STAGES = {
 
 
 class TrainingDisplay:
-    """A report for `heedful.recipe.train.train`; a context manager, since a live line must be closed.
+    """A report for `heedful.pipeline.train.train`; a context manager, since a live line must be closed.
 
     `max_updates` and `max_minutes` are the ends that the bar moves to, whichever is nearer.
     """

@@ -26,7 +26,7 @@ def score(
 ) -> None:
     """Give the natural log-probability of each target line, given its source line."""
     pairs = _pairs(source, target)
-    from heedful.recipe.engines import Choice, open_engine
+    from heedful.pipeline.engines import Choice, open_engine
 
     with open_engine(model, Choice(others=ensemble or (), mean=ensemble_mean), []) as opened:
         for remark in opened.remarks:

@@ -17,7 +17,7 @@ def shortlist(
 
     `heedful translate --shortlist` and `search.shortlist=true` use it; `heedful evaluate` says what it costs.
     """
-    from heedful.recipe.shortlist import make_shortlist
+    from heedful.pipeline.shortlist import make_shortlist
 
     made = make_shortlist(run, k, frequent)
     if as_json:

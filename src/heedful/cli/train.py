@@ -46,8 +46,8 @@ def train(
 
 def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tuple[Recipe, Path]":
     """The recipe that the command line comes to, and its run directory."""
+    from heedful.pipeline.train import resume_command, run_folder
     from heedful.recipe.recipe import load_recipe
-    from heedful.recipe.train import resume_command, run_folder
     from heedful.records.run import Run
 
     named = settings[:1] if "=" not in settings[0] or Path(settings[0]).exists() else []
@@ -70,7 +70,7 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
 
 def _train(recipe: "Recipe", folder: Path, resume: bool, as_json: bool) -> None:
     from heedful.cli.progress import TrainingDisplay
-    from heedful.recipe.train import train as run_recipe
+    from heedful.pipeline.train import train as run_recipe
 
     with TrainingDisplay(recipe.training.max_updates, recipe.training.max_minutes) as display:
         trained = run_recipe(recipe, folder, resume=resume, command=sys.argv, report=display)
@@ -97,7 +97,7 @@ def _train(recipe: "Recipe", folder: Path, resume: bool, as_json: bool) -> None:
 def _print_dry_run(recipe: "Recipe", folder: Path, as_json: bool) -> None:
     from heedful.cli.progress import TrainingDisplay, gold_inputs
     from heedful.config import to_toml, to_tree
-    from heedful.recipe.train import dry_run
+    from heedful.pipeline.train import dry_run
 
     with TrainingDisplay(1, None) as display:
         found = dry_run(recipe, folder, display)
@@ -119,7 +119,7 @@ def _print_dry_run(recipe: "Recipe", folder: Path, as_json: bool) -> None:
 
 def _print_overfit(recipe: "Recipe", pairs: int, as_json: bool) -> None:
     from heedful.cli.progress import TrainingDisplay
-    from heedful.recipe.overfit import UPDATES, overfit
+    from heedful.pipeline.overfit import UPDATES, overfit
 
     with TrainingDisplay(UPDATES, None) as display:
         found = overfit(recipe, pairs, display)

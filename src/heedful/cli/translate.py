@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain, islice
@@ -16,14 +16,15 @@ from heedful.cli.inputs import Input, read_inputs
 from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
-    from heedful.decoding.config import SearchConfig
     from heedful.decoding.translation import Translation
-    from heedful.recipe.engines import TextEngine
+    from heedful.decoding.translator import Translator
 
 CHUNK = 1000  # lines that are read, sorted by length and translated together
 
 
+@options.with_search_options
 def translate(
+    *,
     model: Annotated[Path, typer.Argument(help="A run directory, a model bundle or an export.")],
     file: Annotated[Path, typer.Argument(help="A text file; - is standard input.")] = Path("-"),
     output: options.Output = None,
@@ -32,53 +33,25 @@ def translate(
     prefix: options.Prefix = None,
     require: options.Require = None,
     forbid: options.Forbid = None,
-    beam: options.Beam = None,
-    length_penalty: options.LengthPenalty = None,
-    temperature: options.Temperature = None,
-    top_k: options.TopK = None,
-    top_p: options.TopP = None,
-    epsilon: options.Epsilon = None,
-    seed: options.Seed = None,
-    mbr: options.Mbr = None,
-    mbr_candidates: options.MbrCandidates = None,
-    mbr_utility: options.MbrUtility = None,
-    no_repeat_ngram: options.NoRepeatNgram = None,
-    shortlist: options.Shortlist = False,
+    search_changes: dict[str, object],
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
     engine: options.Engine = None,
-    number_type: options.NumberType = None,
+    precision: options.PrecisionOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line: text, scores, tokens, n-best.")
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.recipe.engines import Choice, open_engine
+    from heedful.pipeline.engines import Choice, open_engine
 
-    changes = {
-        "beam": beam,
-        "length_penalty": length_penalty,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "epsilon": epsilon,
-        "seed": seed,
-        "mbr_samples": mbr,
-        "mbr_candidates": mbr_candidates,
-        "mbr_utility": mbr_utility,
-        "no_repeat_ngram": no_repeat_ngram,
-        "shortlist": shortlist,
-    }
-    asked = {key: value for key, value in changes.items() if value is not None and value is not False}
     chunks = _chunks(one.with_all(prefix, require, forbid) for one in read_inputs(file, input_format))
     first = next(chunks, [])  # a missing file is found before the model is loaded
-    choice = Choice(engine, number_type, ensemble or (), ensemble_mean)
+    choice = Choice(engine, precision, ensemble or (), ensemble_mean)
     with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)
-        loaded = opened.engine
-        translator = loaded.with_search({**asked, "beam": max(beam or loaded.search.beam, n_best)})
-        _refuse_contradictions(translator.search, asked, n_best)
+        translator = _searching(opened.engine.with_search(search_changes), n_best, "beam" in search_changes)
         found = _translated(translator, chain([first], chunks), n_best)
         _write(found, file, output, partial(_rendered, n_best=n_best, as_json=as_json))
 
@@ -108,26 +81,17 @@ def _warned(found: "Iterator[tuple[str, Translation]]", file: Path) -> "Iterator
         typer.echo(_unknown_symbols(file, unknown), err=True)
 
 
-def _refuse_contradictions(search: "SearchConfig", asked: Mapping[str, object], n_best: int) -> None:
-    """Options that would do nothing, or not what they say, are refused."""
-    beam = asked.get("beam")
-    idle = [f"--{key.replace('_', '-')}" for key in ("top_k", "top_p", "epsilon", "seed") if key in asked]
-    if idle and search.temperature is None and search.mbr_samples is None:
-        hint = "Sample by --temperature 1 or --mbr N, or leave it out."
-        raise ConfigError(f"{idle[0]} says how to sample, but nothing is sampled.", hint=hint)
-    if search.mbr_samples is None:
-        idle = [f"--{key.replace('_', '-')}" for key in ("mbr_candidates", "mbr_utility") if key in asked]
-        if idle:
-            raise ConfigError(f"{idle[0]} without --mbr.", hint="Say by --mbr N how many samples to draw.")
-        if beam is not None and search.temperature is not None:
-            hint = "Use one of them."
-            raise ConfigError("--beam searches and --temperature samples: one excludes the other.", hint=hint)
-        if isinstance(beam, int) and n_best > beam:
-            hint = f"Use --beam {n_best}."
-            raise ConfigError(f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=hint)
-    elif beam is not None and search.mbr_candidates == "samples":
-        hint = "Leave out one of the two, or add --mbr-candidates both."
-        raise ConfigError("--beam with --mbr: MBR chooses among samples, and searches for none.", hint=hint)
+def _searching(translator: "Translator", n_best: int, beam_given: bool) -> "Translator":
+    """The translator with a beam that finds `n_best` outputs, unless a smaller one was asked for."""
+    from heedful.decoding.config import BeamSearch
+
+    search = translator.search
+    if not isinstance(search, BeamSearch) or n_best <= search.beam:
+        return translator
+    if beam_given:
+        hint = f"Use --beam {n_best}."
+        raise ConfigError(f"--n-best {n_best} asks for more outputs than --beam {search.beam} finds.", hint=hint)
+    return translator.with_search({"beam": n_best})
 
 
 def _chunks(inputs: Iterator[Input]) -> Iterator[list[Input]]:
@@ -136,7 +100,7 @@ def _chunks(inputs: Iterator[Input]) -> Iterator[list[Input]]:
 
 
 def _translated(
-    translator: "TextEngine", chunks: Iterable[list[Input]], n_best: int
+    translator: "Translator", chunks: Iterable[list[Input]], n_best: int
 ) -> "Iterator[tuple[str, Translation]]":
     done = 0
     for chunk in chunks:

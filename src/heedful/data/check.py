@@ -9,8 +9,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from heedful.data.catalogue import optional_splits, readers
-from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader
 from heedful.data.stats import overlap
 from heedful.data.survey import Numbers, Side, Survey, duplicates, found_in, survey
@@ -53,19 +51,6 @@ class Limits(NamedTuple):
     max_tokens: int = 4096  # of a batch
     allow_overlap: bool = False
     labels: Labels | None = None  # what must have one label each: a word of a source, or the whole of it
-
-
-def check_data(
-    data: DataConfig, tokenizers: Tokenizers | None = None, max_tokens: int = Limits().max_tokens
-) -> list[Finding]:
-    """Read train, dev and test to their ends and say what is wrong, errors first; an empty list is good news.
-
-    With tokenisers, lengths in tokens and unknown symbols are checked too. A split that cannot be read is a finding,
-    not an exception; a warning only, where it is the test of a named data set, which training does not need. Raises
-    ConfigError for a file or a column that was named and is not there.
-    """
-    limits = Limits(data.max_length, max_tokens, data.allow_overlap)
-    return check_splits(read_splits(readers(data), tokenizers, optional_splits(data)), limits)
 
 
 class ReadSplits(NamedTuple):

@@ -71,7 +71,7 @@ class Fingerprint(NamedTuple):
 
 
 @final
-class Watched:
+class FingerprintedPairs:
     """Pairs on their way to somebody who reads them, once and to the end; `fingerprint` is of those that passed."""
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
@@ -91,7 +91,7 @@ class Watched:
 
 def fingerprint(pairs: Iterable[Pair]) -> Fingerprint:
     """Of all these pairs."""
-    watched = Watched(pairs)
+    watched = FingerprintedPairs(pairs)
     for _ in watched:
         pass
     return watched.fingerprint

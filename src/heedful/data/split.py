@@ -3,14 +3,13 @@
 Knows nothing of tokens. Pairs with the same source stay together, so that no held-out source is seen in training.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from heedful.data.corpus import Pair, read_parallel
-from heedful.data.named import DataSet
+from heedful.data.corpus import Pair, Reader, read_parallel
 from heedful.data.survey import text_hash
 from heedful.errors import ConfigError
 from heedful.text.new_files import creating, refuse_existing
@@ -57,20 +56,20 @@ def split_corpus(paths: Sequence[Path], folder: Path, sizes: Sizes, columns: Col
     return files
 
 
-def write_splits(data: DataSet, folder: Path) -> list[Path]:
-    """Write each split of a named data set as a .tsv with a header; files that are there are never overwritten."""
-    paths = splits_to_write(data, folder)
+def write_splits(readers: Mapping[str, Reader], folder: Path) -> list[Path]:
+    """Write each split as a .tsv with a header; files that are there are never overwritten."""
+    paths = splits_to_write(readers, folder)
     with creating(folder, [path.name for path in paths]) as outputs:
-        for split, output in zip(data.about.splits, outputs, strict=True):
+        for read, output in zip(readers.values(), outputs, strict=True):
             output.write(HEADER)
-            for pair in data.read(split):
+            for pair in read():
                 _write(pair, [output])
     return paths
 
 
-def splits_to_write(data: DataSet, folder: Path) -> list[Path]:
+def splits_to_write(splits: Iterable[str], folder: Path) -> list[Path]:
     """The files that `write_splits` will write. Raises ConfigError where one is there already."""
-    paths = [folder / f"{split}.tsv" for split in data.about.splits]
+    paths = [folder / f"{split}.tsv" for split in splits]
     refuse_existing(folder, [path.name for path in paths])
     return paths
 

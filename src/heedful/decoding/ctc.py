@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.decoding.search import NEVER, Hypothesis
-from heedful.models.interface import Answer
+from heedful.models.interface import Prediction
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 Numbers = NDArray[np.float64]
 
 
-def ctc_hypotheses(answer: Answer, beam: int, n_best: int) -> list[list[Hypothesis]]:
+def ctc_hypotheses(answer: Prediction, beam: int, n_best: int) -> list[list[Hypothesis]]:
     """The `n_best` best outputs of each sentence, best first: by the best path where `beam` is 1, else by prefixes.
 
     Raises ValueError if n_best > beam.
@@ -30,7 +30,7 @@ def ctc_hypotheses(answer: Answer, beam: int, n_best: int) -> list[list[Hypothes
     return [[ctc_greedy(row)] if beam == 1 else ctc_beam(row, beam, n_best) for row in path_log_p(answer)]
 
 
-def path_log_p(answer: Answer) -> list[Float[Tensor, "_ V"]]:
+def path_log_p(answer: Prediction) -> list[Float[Tensor, "_ V"]]:
     """log softmax of each sentence at its real places, in float64; BOS and EOS are on no path (-inf)."""
     log_p = answer.logits.double().log_softmax(dim=-1)
     log_p[:, :, [BOS, EOS]] = NEVER

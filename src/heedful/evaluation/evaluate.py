@@ -119,10 +119,10 @@ def evaluate(
 def check_references(metrics: Sequence[Metric], references: References, split: str) -> None:
     """Raises ConfigError for a metric that has nothing to count in the references of this split."""
     for metric in metrics:
-        complaint = metric.complaint(references)
-        if complaint is not None:
+        validation_error = metric.validation_error(references)
+        if validation_error is not None:
             hint = "Choose another metric: evaluation.metrics."
-            raise ConfigError(f"{split}: {metric.name} {complaint}.", hint=hint)
+            raise ConfigError(f"{split}: {metric.name} {validation_error}.", hint=hint)
 
 
 def item_statistics(metric: Metric, outputs: Sequence[Output]) -> Matrix:

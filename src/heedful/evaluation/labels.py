@@ -41,7 +41,7 @@ class SpanF1(LabelMetric):
 
     name, label = "span-f1", "span F1"
 
-    def complaint(self, references: Sequence[Sequence[str]]) -> str | None:
+    def validation_error(self, references: Sequence[Sequence[str]]) -> str | None:
         if any(spans_of(targets[0].split()) for targets in references):
             return None
         return "counts spans of BIO labels (B-NAME, I-NAME, O), and no target has one"

@@ -22,7 +22,7 @@ class Metric(ABC):
     def signature(self) -> str:
         """The choices behind the number, such as "case:mixed|tok:13a"."""
 
-    def complaint(self, references: Sequence[Sequence[str]]) -> str | None:
+    def validation_error(self, references: Sequence[Sequence[str]]) -> str | None:
         """Why the metric says nothing of items with these references, as the end of a sentence; None where it does."""
         return None
 

@@ -1,4 +1,4 @@
-"""The package ctranslate2 and a folder of it: token strings, number types, threads. Knows no search and no text."""
+"""The package ctranslate2 and a folder of it: token strings, precisions, threads. Knows no search and no text."""
 
 import json
 from pathlib import Path
@@ -30,9 +30,9 @@ class Threads(NamedTuple):
 class Reader:
     """A folder as the library reads it; opened when first used, and then kept."""
 
-    def __init__(self, folder: Path, number_type: str) -> None:
+    def __init__(self, folder: Path, precision: str) -> None:
         """Raises HeedfulError where the folder lacks a vocabulary."""
-        self.folder, self.number_type = folder, number_type
+        self.folder, self.precision = folder, precision
         self.source_tokens = _read_vocabulary(folder, "source")
         self.target_tokens = _read_vocabulary(folder, "target")
         self.target_ids = {token: index for index, token in enumerate(self.target_tokens)}
@@ -41,9 +41,9 @@ class Reader:
 
     @property
     def computing_type(self) -> str:
-        """The number type of its products: that of the weights, or float32 where this processor lacks it."""
+        """The precision of its products: that of the weights, or float32 where this processor lacks it."""
         known = library().get_supported_compute_types("cpu")
-        return self.number_type if self.number_type in known else "float32"
+        return self.precision if self.precision in known else "float32"
 
     @property
     def has_shortlist(self) -> bool:

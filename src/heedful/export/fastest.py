@@ -1,4 +1,4 @@
-"""The number type that is quickest on this machine, by measuring it. Names mislead: int8 can be the slower one.
+"""The precision that is quickest on this machine, by measuring it. Names mislead: int8 can be the slower one.
 
 Knows of a target what `heedful.export.targets` knows.
 """
@@ -22,17 +22,17 @@ GAIN = 0.95  # another type must take less than this share of the time of float3
 
 
 class Timing(NamedTuple):
-    """How a number type fared: the least of the rounds, and the share of texts that are those of float32."""
+    """How a precision fared: the least of the rounds, and the share of texts that are those of float32."""
 
-    number_type: str
+    precision: str
     seconds: float
     equal_texts: float
 
 
-def measure_types(
+def measure_precisions(
     bundle: Bundle, target: str, lines: Sequence[str], shortlist: Shortlist | None = None
 ) -> list[Timing]:
-    """Time all number types in which a target computes on this machine, one after the other in each round.
+    """Time all precisions in which a target computes on this machine, one after the other in each round.
 
     Raises HeedfulError where no line has any text.
     """
@@ -40,17 +40,17 @@ def measure_types(
     module = target_module(target)
     with TemporaryDirectory() as place:
         engines: dict[str, Engine] = {}
-        for number_type in module.TOLERANCES:
-            if module.computes_in(number_type):
-                folder = Path(place) / number_type
+        for precision in module.TOLERANCES:
+            if module.computes_in(precision):
+                folder = Path(place) / precision
                 folder.mkdir()
-                write_export(bundle, folder, target, number_type, shortlist)
-                engines[number_type] = module.open_export(folder)
+                write_export(bundle, folder, target, precision, shortlist)
+                engines[precision] = module.open_export(folder)
         return time_engines(engines, sample)
 
 
 def time_engines(engines: Mapping[str, Engine], lines: Sequence[str]) -> list[Timing]:
-    """Time engines that are named by their number types, one after the other in each round; one is of float32.
+    """Time engines that are named by their precisions, one after the other in each round; one is of float32.
 
     Raises HeedfulError where no line has any text.
     """
@@ -63,18 +63,18 @@ def time_engines(engines: Mapping[str, Engine], lines: Sequence[str]) -> list[Ti
     ]
 
 
-def choose_type(timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) -> str:
+def choose_fastest(timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) -> str:
     """The quickest of those whose texts agree within their tolerance; float32 where the gain is small."""
-    by_name = {timing.number_type: timing for timing in timings}
-    right = [one for one in timings if one.equal_texts >= tolerances[one.number_type].equal_texts]
+    by_name = {timing.precision: timing for timing in timings}
+    right = [one for one in timings if one.equal_texts >= tolerances[one.precision].equal_texts]
     quickest = min(right, key=lambda one: one.seconds)
-    return quickest.number_type if quickest.seconds < GAIN * by_name[EXACT].seconds else EXACT
+    return quickest.precision if quickest.seconds < GAIN * by_name[EXACT].seconds else EXACT
 
 
 def _sample(lines: Sequence[str]) -> list[str]:
     sample = [line for line in lines if line.strip()][:SENTENCES]
     if not sample:
-        raise HeedfulError("There is no text to measure number types on.", hint="Name the type: --type float32.")
+        raise HeedfulError("There is no text to measure precisions on.", hint="Name the type: --type float32.")
     return sample
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 OPSET = 17  # the first with LayerNormalization; a later one would shut out older runtimes and give nothing
 IR_VERSION = 8  # that of opset 17
-NUMBERS = {"F32": 1}  # safetensors' name of a number type: ONNX's
+NUMBERS = {"F32": 1}  # safetensors' name of a precision: ONNX's
 
 
 class Port(NamedTuple):
@@ -24,7 +24,7 @@ class Port(NamedTuple):
 
 
 class Weight(NamedTuple):
-    """Where one tensor stands in a safetensors file: its ONNX number type, its shape, and its first byte and length."""
+    """Where one tensor stands in a safetensors file: its ONNX precision, its shape, and its first byte and length."""
 
     number: int
     shape: list[int]
@@ -64,7 +64,11 @@ class Graph:
         return name in self._weights
 
     def add(
-        self, name: str, op: str, inputs: Sequence[str], attributes: Mapping[str, int | float | list[int]] | None = None
+        self,
+        name: str,
+        op: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, int | float | str | list[int]] | None = None,
     ) -> str:
         """A node with one output; returns its name, for those who read it."""
         from onnx import helper

@@ -2,19 +2,19 @@
 
 An export holds, beside the files of its target,
 
-    export.toml      format, target, number type, and the version of heedful that wrote it
+    export.toml      format, target, precision, and the version of heedful that wrote it
     SHA256SUMS       the checksums of all files but the report
     recipe.toml      the whole configuration that the model was made with
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
 
-Knows of a target only the five names that each target's module has: `refusals(config, tokenizers)`, what of a model
-the target cannot express; `export(bundle, folder, number_type)`, which writes the target's own files into a folder
-that has the ones above but the last; `computes_in(number_type)`; `open_export(folder)`, the engine that reads them;
-`TOLERANCES`, by number type.
+Knows of a target only the names that each target's module has: `POSITIONS`, which of `model.positions` it can express,
+so that a new kind is refused until a target says otherwise; `refusals(config, tokenizers)`, what else of a model it
+cannot; `export(bundle, folder, precision)`, which writes the target's own files into a folder that has the ones above
+but the last; `computes_in(precision)`; `open_export(folder)`, the engine that reads them; `TOLERANCES`, by precision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
@@ -22,18 +22,17 @@ from typing import NamedTuple, Protocol, cast
 import tomlkit
 
 import heedful
-from heedful.config import Layer, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.config import read_toml
+from heedful.decoding.config import search_of, with_changes
 from heedful.decoding.shortlist import Shortlist, save_shortlist
-from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
-from heedful.models.kinds import model_config_of
 from heedful.records.checksums import SUMS, check_file, check_files, refuse_special_files, write_checksums
+from heedful.tasks.table import translator_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
@@ -49,17 +48,18 @@ class Target(Protocol):
     """What the module of a target offers."""
 
     TOLERANCES: Mapping[str, Tolerance]
+    POSITIONS: Collection[str]  # kinds of `model.positions`
     SEARCH_LACKS: Sequence[str]  # settings that are off unless set
 
     def refusals(self, config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
         """What of such a model the target cannot express, each in a few words; empty where all can be."""
         ...
 
-    def export(self, bundle: Bundle, folder: Path, number_type: str) -> None:
+    def export(self, bundle: Bundle, folder: Path, precision: str) -> None:
         """Write the target's own files into an existing folder."""
         ...
 
-    def computes_in(self, number_type: str) -> bool:
+    def computes_in(self, precision: str) -> bool:
         """Whether it has products in this type on this machine, or only float32 ones with weights rounded to it."""
         ...
 
@@ -84,7 +84,7 @@ class Export(NamedTuple):
 
     folder: Path
     target: str
-    number_type: str
+    precision: str
 
 
 def target_module(name: str) -> Target:
@@ -136,43 +136,44 @@ def _check_files(folder: Path) -> None:
             raise HeedfulError(f"{recipe} {what}.", hint=COPY_AGAIN)
 
 
-def check_expressible(bundle: Bundle, target: str, number_type: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such number type, and HeedfulError where its
+def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
+    """Raises ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
     packages are not installed: before any work.
     """
     module = target_module(target)
-    if number_type not in module.TOLERANCES:
+    if precision not in module.TOLERANCES:
         hint = f"{target} has {', '.join(module.TOLERANCES)}."
-        raise ConfigError(f'The target {target} has no number type "{number_type}".', hint=hint)
-    config = model_config_of(bundle.recipe, "the model")
+        raise ConfigError(f'The target {target} has no precision "{precision}".', hint=hint)
+    config = bundle.config
     if not isinstance(config, TransformerConfig):
         hint = "Exports are of transformers; heedful itself uses every kind."
         raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)
     own = [f"{key} = {value}" for key in NATIVE if (value := getattr(config, key)) is not None]
-    if refused := [*own, *module.refusals(config, bundle.tokenizers)]:
+    lacks = [] if config.positions in module.POSITIONS else [f'positions = "{config.positions}"']
+    if refused := [*own, *lacks, *module.refusals(config, bundle.tokenizers)]:
         hint = f"No target has {own[0].split()[0]}: heedful itself does." if own else "Choose another target."
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint=hint)
-    search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+    search = search_of(bundle.recipe, "the model")
     for key in module.SEARCH_LACKS:
-        if getattr(search, key):
+        value = getattr(search, key)
+        if value and value != "beam":
             edit = f"take `{key}` out of [search] in its recipe.toml, and the line of recipe.toml out of {SUMS}"
             hint = f"Use the native engine, or edit the bundle: {edit}."
-            raise ConfigError(f"{target} has no `{key}`, which this model's recipe asks for.", hint=hint)
+            asked = f'`{key}` = "{value}"' if isinstance(value, str) else f"`{key}`"
+            raise ConfigError(f"{target} has no {asked}, which this model's recipe asks for.", hint=hint)
     for name in NEEDS.get(target, ()):
         package(name)
 
 
-def write_export(
-    bundle: Bundle, folder: Path, target: str, number_type: str, shortlist: Shortlist | None = None
-) -> None:
+def write_export(bundle: Bundle, folder: Path, target: str, precision: str, shortlist: Shortlist | None = None) -> None:
     """Write an export into an existing, empty folder, without comparing it; with the bundle's shortlist, if any."""
-    check_expressible(bundle, target, number_type)
+    check_expressible(bundle, target, precision)
     bundle.tokenizers.save(folder)
     write_text(folder / "recipe.toml", tomlkit.dumps(bundle.recipe))
     if shortlist is not None and target in SHORTLISTED:
         save_shortlist(folder, shortlist, bundle.tokenizers)
-    target_module(target).export(bundle, folder, number_type)
-    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": number_type}
+    target_module(target).export(bundle, folder, precision)
+    facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": precision}
     write_text(folder / FACTS, tomlkit.dumps({**facts, "checksums": "sha256"}))
     write_checksums(folder)
 
@@ -181,7 +182,7 @@ def export_bundle(
     bundle: Bundle,
     out: Path,
     target: str,
-    number_type: str,
+    precision: str,
     lines: Sequence[str],
     shortlist: Shortlist | None = None,
 ) -> Parity:
@@ -190,13 +191,13 @@ def export_bundle(
     Raises ConfigError before any work where the target cannot express the model or `out` exists, and CheckFailed where
     the two disagree: what was written is then kept as `OUT.failed`, with the report, in place of an earlier one.
     """
-    check_expressible(bundle, target, number_type)
+    check_expressible(bundle, target, precision)
     with prepared_place(out) as partial:
-        write_export(bundle, partial, target, number_type, shortlist)
-        search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+        write_export(bundle, partial, target, precision, shortlist)
         exact = {"precision": "float32", **({"beam": 1} if target in GREEDY else {})}  # the original, as it was trained
-        native = Translator(bundle.model, bundle.tokenizers, search, shortlist).with_search(exact)
-        tolerance = target_module(target).TOLERANCES[number_type]
+        search = with_changes(search_of(bundle.recipe, "the model"), exact)
+        native = translator_of(bundle.model, bundle.tokenizers, search, shortlist)
+        tolerance = target_module(target).TOLERANCES[precision]
         parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
         write_parity(partial, parity)
         put_in_place(partial, out, parity)

@@ -1,6 +1,6 @@
-"""Linear maps x W^T + b for inference, in three number types, the weight prepared once. Knows no layer and no model.
+"""Linear maps x W^T + b for inference, in three precisions, the weight prepared once. Knows no layer and no model.
 
-What goes in and what comes out is of one type (float32, as a rule); the number type is that of the operands. Nothing
+What goes in and what comes out is of one type (float32, as a rule); the precision is that of the operands. Nothing
 here has a gradient, and each map holds the weight as it was when the map was made.
 """
 
@@ -22,7 +22,19 @@ LEVELS = 127  # the greatest number of a symmetric int8
 _NO_ACTIVATION = ("none", [], "")
 
 
-class InferenceMap(nn.Module, ABC):
+class Readout(ABC):
+    """An output layer as search uses it: hidden vectors to logits, of all ids or of some."""
+
+    @abstractmethod
+    def __call__(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
+        """Compute the logits of all ids."""
+
+    @abstractmethod
+    def among(self, ids: Int[Tensor, " U"]) -> Callable[[Tensor], Tensor]:
+        """Return what computes the logits of these ids only, in their order."""
+
+
+class InferenceMap(nn.Module, Readout):
     """x W^T + b, prepared."""
 
     @abstractmethod
@@ -42,7 +54,7 @@ class InferenceMap(nn.Module, ABC):
 def inference_map(
     weight: Float[Tensor, "Out In"], bias: Float[Tensor, " Out"] | None, precision: Precision
 ) -> InferenceMap:
-    """The map of this weight and bias in this number type. Raises ConfigError where the machine has no such product."""
+    """The map of this weight and bias in this precision. Raises ConfigError where the machine has no such product."""
     weight, bias = weight.detach(), None if bias is None else bias.detach()
     if precision == "int8":
         _require_int8(weight.device)
@@ -163,7 +175,7 @@ def _pack(weight: Tensor) -> Tensor | None:
 
 
 def computes_in(precision: Precision | str, device: torch.device) -> bool:
-    """Whether there are maps in this number type there; bfloat16 is everywhere, though not everywhere quick."""
+    """Whether there are maps in this precision there; bfloat16 is everywhere, though not everywhere quick."""
     return precision != "int8" or (device.type == "cpu" and _int8_is_exact())
 
 

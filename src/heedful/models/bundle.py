@@ -5,11 +5,13 @@
     tokenizer.*          the tokenisers
     bundle.toml          format, version, vocabulary sizes and the tokenisers' fingerprints
     README.md            the model card
-    SHA256SUMS           the checksums of all these files
+    SHA256SUMS           the checksums of all these files but the card
 
 Knows of the recipe only its `model` table; the rest is carried along.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +19,11 @@ import tomlkit
 import torch
 
 import heedful
-from heedful.config import Layer, Tree, read_toml
+from heedful.config import Tree, read_toml
 from heedful.errors import ConfigError, HeedfulError
-from heedful.models.build import build_model
+from heedful.models.config import ModelConfig
 from heedful.models.interface import Model
-from heedful.models.kinds import model_config_of
+from heedful.models.kinds import CORE_KINDS, Kinds
 from heedful.models.sizes import refuse_impossible_sizes
 from heedful.models.weights import (
     FILE,
@@ -40,11 +42,12 @@ FORMAT = 1
 
 
 class Bundle(NamedTuple):
-    """A model with its tokenisers and the recipe (as a plain tree) that made it."""
+    """A model with its tokenisers its settings, and the recipe (as a plain tree) that made it."""
 
     model: Model
     tokenizers: Tokenizers
     recipe: Tree
+    config: ModelConfig
 
 
 def is_bundle(folder: Path) -> bool:
@@ -72,8 +75,8 @@ def write_bundle(folder: Path, bundle: Bundle, card: str) -> None:
     write_checksums(folder)
 
 
-def load_bundle(folder: Path) -> Bundle:
-    """Read a bundle. Raises HeedfulError that says what is missing, damaged, or of another version."""
+def load_bundle(folder: Path, kinds: Kinds = CORE_KINDS) -> Bundle:
+    """Read a bundle of one of these kinds. Raises HeedfulError for what is missing, damaged, or of another version."""
     restore_folder(folder)
     if not is_bundle(folder):
         what = (
@@ -99,7 +102,9 @@ def load_bundle(folder: Path) -> Bundle:
         raise HeedfulError(
             f"The tokenizer files in {folder} are not those of this model.", hint="Copy the bundle again."
         )
-    return Bundle(_model(folder, recipe, tokenizers).eval(), tokenizers, recipe.values)
+    config = kinds.config_of(recipe.values, recipe.origin)
+    model = _model(folder, partial(kinds.build, config, len(tokenizers.source), len(tokenizers.target)), config)
+    return Bundle(model.eval(), tokenizers, recipe.values, config)
 
 
 def _check_settings(folder: Path, facts: Tree) -> None:
@@ -110,17 +115,16 @@ def _check_settings(folder: Path, facts: Tree) -> None:
     check_files(folder, sums.keys() - {FILE} if sums else ())
 
 
-def _model(folder: Path, recipe: Layer, tokenizers: Tokenizers) -> Model:
+def _model(folder: Path, build: Callable[[], Model], config: ModelConfig) -> Model:
     """The model of a recipe, which is built only if the weights are those of such a model."""
-    config, shapes = model_config_of(recipe.values, recipe.origin), read_shapes(folder / FILE)
+    shapes = read_shapes(folder / FILE)
     refuse_impossible_sizes(config, shapes, folder / FILE)
-    sizes = len(tokenizers.source), len(tokenizers.target)
     try:
         with torch.device("meta"):
-            check_shapes(build_model(config, *sizes), shapes, folder / FILE)
+            check_shapes(build(), shapes, folder / FILE)
     except ValueError as error:
-        raise HeedfulError(f"{recipe.origin}: {error}", hint="Copy the whole folder again.") from None
-    model = build_model(config, *sizes)
+        raise HeedfulError(f"{folder / 'recipe.toml'}: {error}", hint="Copy the whole folder again.") from None
+    model = build()
     load_weights(model, read_tensors(folder / FILE), folder / FILE)
     return model
 

@@ -15,76 +15,59 @@ from heedful.attention import Mask
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
-from heedful.models.asking import Asking, HardReading, OneQuery
 from heedful.models.classifier_config import ClassifierConfig
-from heedful.models.directional import DirectionalEncoder
 from heedful.models.encoders import Encoder, RecurrentEncoder, pre_norm_encoder
-from heedful.models.interface import Answer, Answerer
-from heedful.models.poolings import (
-    Keywords,
-    Last,
-    Max,
-    Mean,
-    Places,
-    SentencePooling,
-    Sentences,
-    SourceToTokenPooling,
-    Structured,
-)
-from heedful.models.recording import check_evaluating, record
-from heedful.models.reinforce import MovingBaseline, reinforce
+from heedful.models.interface import EncoderOnly, Prediction
+from heedful.models.poolings import EncodedSentences, Last, Max, Mean, SentencePooling
+from heedful.models.recording import record
 from heedful.text.vocabulary import EOS
-from heedful.trace import Map
 
 
 @final
-class Classifier(Answerer):
+class Classifier(EncoderOnly):
     """p(y | x) = softmax(V relu(W pool(encode(x)) + b)).
 
     Every pooling reads words: the real tokens without EOS, which also ends parts of a source. Of a source without
     words, its EOS is read.
     """
 
-    def __init__(self, config: ClassifierConfig, source_size: int, target_size: int) -> None:
+    def __init__(
+        self,
+        embed: Embedding,
+        encoder: Encoder | None,
+        mix: LayerMix | None,
+        pooling: SentencePooling,
+        *,
+        target_size: int,
+        dropout: float,
+    ) -> None:
+        """`mix` joins all layers of the encoder; without an encoder each word is read by itself."""
         super().__init__()
-        self.embed = Embedding(source_size, config.d_model, scaled=True)
-        self.dropout = Dropout(config.dropout)
-        self.encoder = build_encoder(config)
-        self.mix = LayerMix(config.n_layers) if config.layer_mix else None
-        width = config.d_model if self.encoder is None else self.encoder.width
-        self.pooling = build_pooling(config, width)
-        self.hidden = nn.Linear(self.pooling.width, config.d_model)
-        self.output = nn.Linear(config.d_model, target_size)
-        sampled = config.pooling == "hard" and config.reward_baseline
-        self.baseline = MovingBaseline() if sampled else None
+        d_model = embed.weight.shape[1]
+        self.embed, self.dropout, self.encoder, self.mix, self.pooling = embed, Dropout(dropout), encoder, mix, pooling
+        self.hidden = nn.Linear(pooling.width, d_model)
+        self.output = nn.Linear(d_model, target_size)
 
-    def answer(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Answer:
-        check_evaluating(self, maps)
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         embedded = self.dropout(self.embed(src))
         words = readable(src, src_mask)
-        read = self.pooling(Sentences(src, embedded, self._encode(embedded, src_mask, maps), words))
-        record(maps, "reader.0.read", read.weights, Mask.key_padding(words))
+        read = self.pooling(EncodedSentences(src, embedded, self._encode(embedded, src_mask), words))
+        record("reader.0.read", read.weights, Mask.key_padding(words))
         hidden = self.dropout(torch.relu(self.hidden(self.dropout(read.vector))))
         one_place = torch.ones_like(words[:, :1])
-        return Answer(self.output(hidden)[:, None], one_place, read.penalty, read.drawn)
+        return Prediction(self.output(hidden)[:, None], one_place, read.penalty, read.drawn)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
-    def added_loss(self, answer: Answer, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
-        """The penalty, and where places were drawn, what teaches to draw them; this moves the reward's baseline."""
-        if answer.drawn is None:
-            return answer.penalty
-        baseline = 0.0 if self.baseline is None else self.baseline(-nll)
-        added = reinforce(-nll, answer.drawn.log_p, baseline)
-        return added if answer.penalty is None else added + answer.penalty
+    def added_loss(self, answer: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
+        """Return what the pooling adds."""
+        return self.pooling.added_loss(answer, nll)
 
-    def _encode(
-        self, x: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None
-    ) -> Float[Tensor, "B S W"]:
+    def _encode(self, x: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S W"]:
         if self.encoder is None:
             return x
-        layers = self.encoder(x, src_mask, maps)
+        layers = self.encoder(x, src_mask)
         return layers[-1] if self.mix is None else self.mix(torch.stack(layers))
 
 
@@ -94,24 +77,24 @@ def readable(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Bool[Ten
     return torch.where(words.any(dim=1, keepdim=True), words, src_mask)
 
 
-def build_encoder(config: ClassifierConfig) -> Encoder | None:
-    """What reads the words in their context; None reads each by itself."""
-    match config.encoder:
-        case "none":
-            return None
-        case "rnn":
-            return RecurrentEncoder(
-                config.d_model, config.d_hidden, config.cell, config.n_layers, dropout=config.dropout
-            )
-        case "transformer":
-            return pre_norm_encoder(config.d_model, config.n_heads, config.n_layers, config.dropout)
-        case "disan" | "disan-scalar":
-            weighing = "features" if config.encoder == "disan" else "words"
-            return DirectionalEncoder(config.d_model, weighing, config.max_scores, config.dropout)
+def build_classifier(config: ClassifierConfig, source_size: int, target_size: int) -> Classifier:
+    """Build the network of these settings."""
+    embed = Embedding(source_size, config.d_model, scaled=True)
+    encoder = _encoder(config)
+    mix = LayerMix(config.n_layers) if config.layer_mix else None
+    pooling = _pooling(config, config.d_model if encoder is None else encoder.width)
+    return Classifier(embed, encoder, mix, pooling, target_size=target_size, dropout=config.dropout)
 
 
-def build_pooling(config: ClassifierConfig, width: int) -> SentencePooling:
-    """What makes one vector of a sentence whose words have vectors of this width."""
+def _encoder(config: ClassifierConfig) -> Encoder | None:
+    if config.encoder == "none":
+        return None
+    if config.encoder == "transformer":
+        return pre_norm_encoder(config.d_model, config.n_heads, config.n_layers, config.dropout)
+    return RecurrentEncoder(config.d_model, config.d_hidden, config.cell, config.n_layers, dropout=config.dropout)
+
+
+def _pooling(config: ClassifierConfig, width: int) -> SentencePooling:
     match config.pooling:
         case "mean":
             return Mean(width)
@@ -119,30 +102,3 @@ def build_pooling(config: ClassifierConfig, width: int) -> SentencePooling:
             return Max(width)
         case "last":
             return Last(width, recurrent=config.encoder == "rnn")
-        case "structured":
-            return Structured(width, config.d_attention, config.rows, config.overlap_weight)
-        case "keywords":
-            return Keywords(width, config.d_attention, config.n_words)
-        case "first-n":
-            return Places(width, config.n_words, "first")
-        case "random-n":
-            return Places(width, config.n_words, "random")
-        case "source2token":
-            return SourceToTokenPooling(width)
-        case "attention" | "hard":
-            return _one_query(config, width)
-
-
-def _one_query(config: ClassifierConfig, width: int) -> OneQuery:
-    asking = Asking(width, config.d_attention, config.query)
-    read = width if config.reads == "encoded" else config.d_model
-    if config.pooling == "attention":
-        return OneQuery(asking, read, config.reads)
-    return HardReading(
-        asking,
-        read,
-        config.reads,
-        test_policy=config.test_policy,
-        expected_share=config.expected_share,
-        entropy_weight=config.entropy_weight,
-    )

@@ -1,77 +1,46 @@
-"""Settings of the classifier: what reads the words of a sentence, and what makes one vector of them. Knows no torch."""
+"""Settings of the classifier. Knows no torch."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import AnswererConfig, Count, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.sections import only_with
 
-ASKING = ("attention", "hard")  # the poolings with one query
 LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
 
-_OF_ENCODERS = {
-    "d_hidden": ("rnn",),
-    "cell": ("rnn",),
-    "n_layers": LAYERED,
-    "n_heads": ("transformer",),
-    "max_scores": ("disan", "disan-scalar"),
-}
-_OF_POOLINGS = {
-    "d_attention": ("structured", *ASKING, "keywords"),
-    "rows": ("structured",),
-    "overlap_weight": ("structured",),
-    "query": ASKING,
-    "reads": ASKING,
-    "n_words": ("keywords", "first-n", "random-n"),
-    **dict.fromkeys(("test_policy", "expected_share", "entropy_weight", "reward_baseline"), ("hard",)),
-}
 
-Weight = Annotated[float, Field(ge=0)]
+class ClassifierConfig(EncoderOnlyConfig):
+    """One label for a whole source: an encoder of its words, a pooling, and a hidden layer. [Kim 2014]
 
-
-class ClassifierConfig(AnswererConfig):
-    """One label for a whole source: an encoder of its words, a pooling, and a hidden layer.
-    [Lin 2017; Shen 2018; Xu 2015; Yang 2016]
-
-    Settings that name an encoder or a pooling are of that one alone.
+    Attention as a pooling, and DiSAN's encoder, are those of `kind` = "pooling-classifier".
     """
 
     labels: ClassVar[Labels | None] = "source"
 
     kind: Literal["classifier"] = "classifier"  # pyright: ignore[reportIncompatibleVariableOverride]
-    encoder: Literal["none", "rnn", "transformer", "disan", "disan-scalar"] = Field(
-        description="none: embeddings; rnn: both directions; disan: feature-wise self-attention, forward and backward"
+    encoder: Literal["none", "rnn", "transformer"] = Field(
+        description="none: embeddings; rnn: both directions; transformer: pre-norm"
     )
-    pooling: Literal[
-        "mean", "max", "last", "attention", "structured", "source2token", "hard", "keywords", "first-n", "random-n"
-    ] = Field(description="what makes one vector of all words; hard: of one of them")
+    pooling: Literal["mean", "max", "last"] = Field(description="what makes one vector of all words")
     d_model: Count = Field(default=64, description="width of embeddings, of most encoders, and of the hidden layer")
-    d_hidden: Count = Field(default=64, description="rnn: width of the states; each direction has half of it")
-    cell: Literal["gru", "lstm"] = Field(default="lstm", description="rnn: gru | lstm")
-    n_layers: Count = Field(default=1, description="rnn, transformer: layers")
-    n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model, norms are pre")
+    d_hidden: Count = Field(
+        default=64,
+        description="rnn: width of the states; each direction has half of it",
+        json_schema_extra=only_with(encoder=("rnn",)),
+    )
+    cell: Literal["gru", "lstm"] = Field(
+        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with(encoder=("rnn",))
+    )
+    n_layers: Count = Field(
+        default=1, description="rnn, transformer: layers", json_schema_extra=only_with(encoder=("rnn", "transformer"))
+    )
+    n_heads: Count = Field(
+        default=4,
+        description="transformer: attention heads; d_ff is 4 d_model, norms are pre",
+        json_schema_extra=only_with(encoder=("transformer",)),
+    )
     layer_mix: bool = Field(default=False, description="rnn, transformer: a learned mix of all layers, not the last")
-    max_scores: Count = Field(
-        default=50_000_000, description="disan: the most numbers B S^2 d_model of a batch; more are refused"
-    )
-    d_attention: Count = Field(default=64, description="structured, attention, hard, keywords: inner width, d_a")
-    rows: Count = Field(default=8, description="structured: rows r of weights")
-    overlap_weight: Weight = Field(default=0.0, description="structured: what the penalty |A A^T - I|^2 counts")
-    query: Literal["constant", "first"] = Field(
-        default="constant", description="attention, hard: what asks; first: the encoding of the first token"
-    )
-    reads: Literal["encoded", "embedded"] = Field(
-        default="encoded", description="attention, hard: what is weighed; embedded: the words without their context"
-    )
-    n_words: Count = Field(default=5, description="keywords, first-n, random-n: how many words are read")
-    test_policy: Literal["argmax", "expected"] = Field(
-        default="argmax", description="hard: what is read outside training: the likeliest place, or the expected value"
-    )
-    expected_share: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.5, description="hard: share of training sentences that read the expected value, not a draw"
-    )
-    entropy_weight: Weight = Field(default=0.002, description="hard: what the entropy of the draws counts")
-    reward_baseline: bool = Field(default=True, description="hard: less variance by a running mean of the reward")
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and around the hidden layer")
 
     @model_validator(mode="after")
@@ -85,19 +54,15 @@ class ClassifierConfig(AnswererConfig):
                 f'`layer_mix` needs `encoder` = "rnn" or "transformer" with two layers or more, but that is '
                 f'"{self.encoder}" with `n_layers` = {self.n_layers}'
             )
-        self.refuse_idle("encoder", _OF_ENCODERS)
-        self.refuse_idle("pooling", _OF_POOLINGS)
         return self
 
     @property
     def summary(self) -> str:
-        """The kind, its encoder and its pooling; of a sampled one what it does outside training."""
-        policy = f" ({self.test_policy} outside training)" if self.pooling == "hard" else ""
-        return f"{self.kind}, encoder {self.encoder}, pooling {self.pooling}{policy}"
+        """The kind, its encoder and its pooling."""
+        return f"{self.kind}, encoder {self.encoder}, pooling {self.pooling}"
 
-    def kept_numbers(self, source: int, target: int) -> int:
+    def activation_count(self, source: int, target: int) -> int:
         """About 10 vectors a token, 30 more a layer, and the tables of scores."""
-        layered = self.encoder in LAYERED
-        vectors = (10 + 30 * self.n_layers * layered) * max(self.d_model, self.d_hidden)
-        tables = {"transformer": 3 * self.n_heads * self.n_layers, "disan": 10 * self.d_model}
-        return source * (vectors + source * tables.get(self.encoder.removesuffix("-scalar"), 0))
+        vectors = (10 + 30 * self.n_layers * (self.encoder in LAYERED)) * max(self.d_model, self.d_hidden)
+        tables = 3 * self.n_heads * self.n_layers if self.encoder == "transformer" else 0
+        return source * (vectors + source * tables)

@@ -1,32 +1,21 @@
-"""From the vectors of a sentence's words to one vector: by a mean, by attention, by the heaviest words, by one word.
+"""From the vectors of a sentence's words to one vector: their mean, their largest values, or the last one.
 
-Knows no label and no loss. Shapes: B sentences, S tokens, W width of a token's vector, C width of what is made.
+Knows no label. Shapes: B sentences, S tokens, W width of a token's vector, C width of what is made.
 """
 
-import random
 from abc import ABC, abstractmethod
-from typing import Literal, NamedTuple, final
+from typing import NamedTuple, final
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import (
-    GatherTop,
-    Mask,
-    Pooling,
-    SourceToToken,
-    attend,
-    elementwise,
-    overlap_penalty,
-    weighted_sum,
-)
-from heedful.attention.normalise import Normaliser, softmax
+from heedful.attention import weighted_sum
 from heedful.layers.summary import masked_max
-from heedful.models.interface import Sampling
+from heedful.models.interface import Prediction, Sampling
 
 
-class Sentences(NamedTuple):
+class EncodedSentences(NamedTuple):
     """What a pooling may read."""
 
     tokens: Int[Tensor, "B S"]
@@ -50,8 +39,12 @@ class SentencePooling(nn.Module, ABC):
     width: int
 
     @abstractmethod
-    def forward(self, sentences: Sentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> Read:
         """Padding, and whatever is no word, has no part in it."""
+
+    def added_loss(self, prediction: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
+        """Return what training adds to the cross-entropy (`nll`, nats a sentence): the penalty, if there is one."""
+        return prediction.penalty
 
 
 @final
@@ -62,7 +55,7 @@ class Mean(SentencePooling):
         super().__init__()
         self.width = width
 
-    def forward(self, sentences: Sentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> Read:
         words = sentences.words
         weights = (words / words.sum(dim=1, keepdim=True)).to(sentences.encoded.dtype)[:, None, None]  # [B 1 1 S]
         return Read(weighted_sum(weights, sentences.encoded[:, None])[:, 0, 0], weights)
@@ -76,7 +69,7 @@ class Max(SentencePooling):
         super().__init__()
         self.width = width
 
-    def forward(self, sentences: Sentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> Read:
         return Read(masked_max(sentences.encoded, sentences.words))
 
 
@@ -89,110 +82,9 @@ class Last(SentencePooling):
         self.width = width
         self.backward_from = width // 2 if recurrent else width
 
-    def forward(self, sentences: Sentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> Read:
         places = torch.arange(sentences.words.shape[1], device=sentences.words.device)
         last = torch.where(sentences.words, places, 0).amax(dim=1)
         rows = torch.arange(len(last), device=last.device)
         end, start = sentences.encoded[rows, last], sentences.encoded[:, 0]
         return Read(torch.cat([end[:, : self.backward_from], start[:, self.backward_from :]], dim=1))
-
-
-@final
-class Structured(SentencePooling):
-    """A = softmax(W_2 tanh(W_1 H^T)) of r rows, M = A H, and the penalty |A A^T - I|^2. [Lin 2017, Eq. 5, 6, 8]"""
-
-    def __init__(self, width: int, d_attention: int, rows: int, overlap_weight: float) -> None:
-        super().__init__()
-        self.width = rows * width
-        self.overlap_weight = overlap_weight
-        self.pool = Pooling(width, d_attention, rows, bias=False)
-
-    def forward(self, sentences: Sentences) -> Read:
-        vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
-        penalty = self.overlap_weight * overlap_penalty(weights) if self.overlap_weight else None
-        return Read(vectors.flatten(1), weights[:, :, None], penalty)
-
-
-@final
-class Floored(Normaliser):
-    """Softmax, but no weight of a word that may be seen is less than `floor`, so small that the sum stays 1."""
-
-    axis, sums_to_one, stochastic = -1, True, False
-
-    def __init__(self, floor: float) -> None:
-        self.floor = floor
-
-    def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
-        weights = softmax(scores, mask)
-        floored = weights.clamp(min=self.floor)
-        return floored if mask is None else torch.where(mask.visible, floored, weights)
-
-
-@final
-class Keywords(SentencePooling):
-    """The n words of the largest weights, largest first, joined as they are; the hidden layer maps them.
-
-    The index of a word has no gradient. Each is multiplied by its weight and divided by the same number without its
-    gradient, so that forward nothing is scaled, and backward d log w_i reaches the scores of the chosen words, and of
-    all others through the softmax, however small a weight has become. Those not chosen count, and are shown, as 0.
-    """
-
-    FLOOR = 1e-20  # the least weight of a word: one that is 0 in float32 would lose the word
-
-    def __init__(self, width: int, d_attention: int, n_words: int) -> None:
-        super().__init__()
-        self.width = n_words * width
-        self.n_words = n_words
-        self.pool = Pooling(width, d_attention, normalise=Floored(self.FLOOR), aggregate=GatherTop(n_words))
-
-    def forward(self, sentences: Sentences) -> Read:
-        vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
-        chosen = weights.argsort(dim=-1, descending=True, stable=True)[..., : self.n_words]  # [B 1 n]
-        scale = weights.gather(-1, chosen)
-        kept = torch.zeros_like(weights).scatter(-1, chosen, scale)
-        divisor = scale.detach().clamp(min=torch.finfo(scale.dtype).tiny)
-        divisor = nn.functional.pad(divisor, (0, self.n_words - chosen.shape[-1]), value=1.0)
-        unscaled = vectors.unflatten(-1, (self.n_words, -1)) / divisor[..., None]
-        return Read(unscaled.flatten(1), kept[:, :, None])
-
-
-@final
-class Places(SentencePooling):
-    """The first n words, or n `random` ones, in their order, joined: what choosing by weight has to beat.
-
-    Random places are a function of the words alone, so that a sentence always has the same ones.
-    """
-
-    def __init__(self, width: int, n_words: int, choice: Literal["first", "random"]) -> None:
-        super().__init__()
-        self.width = n_words * width
-        self.n_words, self.choice = n_words, choice
-        self.gather = GatherTop(n_words)
-
-    def forward(self, sentences: Sentences) -> Read:
-        chosen = torch.zeros_like(sentences.words)
-        rows = zip(sentences.tokens.tolist(), sentences.words.tolist(), strict=True)
-        for row, (tokens, words) in enumerate(rows):
-            places = [place for place, word in enumerate(words) if word]
-            if self.choice == "random" and len(places) > self.n_words:
-                places = random.Random(repr([tokens[place] for place in places])).sample(places, self.n_words)
-            chosen[row, places[: self.n_words]] = True
-        weights = chosen.to(sentences.encoded.dtype)[:, None, None]  # [B 1 1 S]
-        return Read(self.gather(weights, sentences.encoded[:, None])[:, 0, 0], weights)
-
-
-@final
-class SourceToTokenPooling(SentencePooling):
-    """s = sum_i P_i * x_i, a weight for each feature of each word. [Shen 2018, 3.2] Their mean is shown."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.width = width
-        self.score = SourceToToken(width)
-
-    def forward(self, sentences: Sentences) -> Read:
-        x = sentences.encoded[:, None]
-        slots = {"score": self.score, "mask": Mask.key_padding(sentences.words), "aggregate": elementwise}
-        read = attend(x[:, :, :1], x, x, **slots)
-        assert read.weights is not None
-        return Read(read.context[:, 0, 0], read.weights.mean(dim=1, keepdim=True))

@@ -129,3 +129,8 @@ def average(files: Sequence[Path]) -> dict[str, Tensor]:
         for name, tensor in tensors.items():
             total[name] += tensor
     return {name: (tensor / len(files)).float() for name, tensor in total.items()}
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Count the trainable numbers; a shared matrix counts once."""
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

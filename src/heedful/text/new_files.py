@@ -20,7 +20,7 @@ NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
 
 
 @contextmanager
-def creating(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
+def creating(folder: Path, names: Sequence[str]) -> Iterator[Sequence[BinaryIO]]:
     """Open new files, which appear in the folder when the block ends without an error; after one there are none.
 
     Raises ConfigError where one is there already, at the beginning or at the end, and CannotWrite where the system

@@ -6,7 +6,7 @@ and randomness are functions of (seed, update), so a run that was killed anywher
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, final
 
@@ -15,19 +15,16 @@ from torch import Tensor
 
 from heedful.data.batch import Batch
 from heedful.errors import Interrupted
-from heedful.models.interface import Answerer, Model, Seq2Seq
+from heedful.events import Report
+from heedful.models.interface import Model
 from heedful.seeds import seed_of
-from heedful.training.answers import answer_loss
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.divergence import WAY_OUT, Diverged, check_model, check_validation
-from heedful.training.objective import Loss, label_smoothed_cross_entropy
-from heedful.training.one_position import one_position_loss
+from heedful.training.objective import Loss, Objective, Replaced
 from heedful.training.progress import Progress, Window
 from heedful.training.schedule import learning_rate
-from heedful.training.scheduled import Replaced, mix, shares
-
-LogEvent = Callable[[str, Mapping[str, object]], None]
+from heedful.training.scheduled import shares
 
 
 class Validation(NamedTuple):
@@ -51,14 +48,15 @@ class Trainer:
     def __init__(
         self,
         model: Model,
+        objective: Objective,
         config: TrainingConfig,
         *,
         d_model: int,
         seed: int,
         checkpoints: CheckpointFolder,
-        log: LogEvent,
+        log: Report,
     ) -> None:
-        self.model, self.config, self.d_model, self.seed = model, config, d_model, seed
+        self.model, self.objective, self.config, self.d_model, self.seed = model, objective, config, d_model, seed
         self.checkpoints, self.log = checkpoints, log
         self.optimizer = build_optimizer(model, config)
 
@@ -115,11 +113,10 @@ class Trainer:
         for part in range(self.config.accumulate):
             batch = batch_at((update - 1) * self.config.accumulate + part)
             torch.manual_seed(seed_of(self.seed, update, part))
-            mixed = mix(self.model, batch, self.config, update)
-            loss = compute_loss(self.model, mixed.batch, self.config)
+            loss, of_part = self.objective.training_loss(self.model, batch, update)
             loss.smoothed.backward()
             losses.append(loss)
-            replaced.append(mixed.replaced)
+            replaced.append(of_part)
             indices += batch.indices
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         share = 1 / sum(loss.count for loss in losses)
@@ -140,8 +137,8 @@ class Trainer:
         nll = total.nll / total.count
         if not (math.isfinite(nll) and math.isfinite(norm)):
             what = f"the loss is {nll:g}, the gradient's norm {norm:g}"
-        elif update > self.config.warmup_steps and self.config.positions == "all" and nll > 2 * blind_loss(self.model):
-            what = f"the loss is {nll:.1f} nats a token, twice that of guessing blindly"
+        elif update > self.config.warmup_steps and nll > 2 * self.objective.uniform_loss(self.model):
+            what = f"the loss is {nll:.1f} nats a token, twice that of a uniform guess"
         else:
             return
         raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=WAY_OUT)
@@ -232,25 +229,6 @@ def _joined(window: Window, updated: Updated, seconds: float) -> Window:
         window.replaced + sum(one.replaced for one in updated.replaced),
         window.changed + sum(one.changed for one in updated.replaced),
     )
-
-
-def blind_loss(model: Model) -> float:
-    """The loss of guessing without looking, in nats a token; infinite where it depends on more than the vocabulary."""
-    return math.log(len(model.output_weight())) if isinstance(model, Seq2Seq) else math.inf
-
-
-def compute_loss(model: Model, batch: Batch, config: TrainingConfig) -> Loss:
-    """The objective of one batch, in the configured precision; float32 sums in any case. Outside training it is that of
-    all positions, whatever `positions` says.
-    """
-    low = config.precision == "bfloat16"
-    with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
-        if isinstance(model, Answerer):
-            return answer_loss(model, batch, config.label_smoothing, config.smoothing_over)
-        assert isinstance(model, Seq2Seq)
-        hidden = model(batch.src, batch.src_mask, batch.tgt_in)
-        objective = one_position_loss if config.positions == "one" and model.training else label_smoothed_cross_entropy
-        return objective(hidden, model.output_weight(), batch.tgt_out, config.label_smoothing, config.smoothing_over)
 
 
 def build_optimizer(model: Model, config: TrainingConfig) -> torch.optim.Optimizer:

@@ -1,0 +1,1 @@
+"""Inference by premise and hypothesis reading each other. [Chen 2017]"""

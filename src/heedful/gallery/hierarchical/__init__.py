@@ -1,0 +1,1 @@
+"""Hierarchical attention: words to sentences, sentences to a document. [Yang 2016]"""

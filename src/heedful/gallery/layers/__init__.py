@@ -1,0 +1,1 @@
+"""Layers that systems of the gallery share."""

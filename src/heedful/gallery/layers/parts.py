@@ -1,0 +1,74 @@
+"""The parts of a source, each of which ends at an EOS: the sentences of a document, a premise and a hypothesis.
+
+Knows no text: which words stand between parts is the tokeniser's matter.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.text.vocabulary import EOS
+
+
+class Parts(NamedTuple):
+    """Where the N parts of each source stand in it, and the at most W words of each, without the EOS that ends it."""
+
+    places: Int[Tensor, "B N W"]  # 0 where there is no word
+    mask: Bool[Tensor, "B N W"]  # True at words
+    ends: Int[Tensor, "B N"]  # where the EOS stands; 0 where there is no part
+    real: Bool[Tensor, "B N"]  # True at parts
+
+    def gather(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "B N W D"]:
+        """The vectors of each part; that of the first place where there is no word."""
+        return x[torch.arange(len(x), device=x.device)[:, None, None], self.places]
+
+    def filled(self) -> "Parts":
+        """The parts that have words, in their order."""
+        filled = self.mask.any(dim=-1)
+        order = (~filled).long().argsort(dim=1, stable=True)
+        rows = torch.arange(len(order), device=order.device)[:, None]
+        ends = torch.where(filled, self.ends, 0)
+        return Parts(self.places[rows, order], self.mask[rows, order], ends[rows, order], filled[rows, order])
+
+    def spread_words(self, weights: Float[Tensor, "B N W"], length: int) -> Float[Tensor, "B S"]:
+        """Weights of words, where they stand in a source of this length; 0 elsewhere."""
+        spread = weights.new_zeros(len(weights), length)
+        return spread.scatter_add(1, self.places.flatten(1), (weights * self.mask).flatten(1))
+
+    def spread_ends(self, weights: Float[Tensor, "B N"], length: int) -> Float[Tensor, "B S"]:
+        """Weights of whole parts, at the EOS that ends each; 0 elsewhere."""
+        return weights.new_zeros(len(weights), length).scatter_add(1, self.ends, weights * self.real)
+
+
+def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
+    """The parts of each source, empty ones too. Raises ValueError unless each source ends in EOS."""
+    end = (src == EOS) & src_mask
+    closed = end.cumsum(dim=1)
+    number = closed - end.long()  # the part of each token, from 0
+    if not closed[:, -1].all() or (src_mask & (number >= closed[:, -1:])).any():
+        raise ValueError("`src` must end in EOS, in each row.")
+    place = torch.arange(src.shape[1], device=src.device).expand_as(src)
+    start = nn.functional.pad(torch.where(end, place + 1, 0), (1, 0))[:, :-1].cummax(dim=1).values
+    word = src_mask & ~end
+    within = place - start
+    n_parts, width = int(closed[:, -1].max()), int(torch.where(word, within, 0).max()) + 1
+    places = src.new_zeros(len(src), n_parts, width)
+    mask = torch.zeros_like(places, dtype=torch.bool)
+    rows, columns = word.nonzero(as_tuple=True)
+    at = rows, number[word], within[word]
+    places[at], mask[at] = columns, True
+    ends = src.new_zeros(len(src), n_parts)
+    real = torch.zeros_like(ends, dtype=torch.bool)
+    rows, columns = end.nonzero(as_tuple=True)
+    ends[rows, number[end]], real[rows, number[end]] = columns, True
+    return Parts(places, mask, ends, real)
+
+
+def story_error(source: Sequence[int]) -> str | None:
+    """What is wrong with the ids (without the last EOS) of a story and a question; None if nothing is."""
+    if EOS not in source:
+        return "a story and a question are 2 parts or more, but here is 1"
+    return "the last part is the question, but it is empty" if source[-1] == EOS else None

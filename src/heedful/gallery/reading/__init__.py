@@ -1,0 +1,1 @@
+"""Readers and memory networks: a story, a question, an answer."""

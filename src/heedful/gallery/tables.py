@@ -1,0 +1,26 @@
+"""What the gallery adds to the tables that a recipe can name: kinds of models and synthetic tasks. Imports no torch."""
+
+from heedful.datasets.synthetic import SyntheticTask
+from heedful.gallery.coupled.config import CoupledConfig
+from heedful.gallery.coupled.task import Reviews
+from heedful.gallery.esim.config import InferenceConfig
+from heedful.gallery.esim.task import Inference
+from heedful.gallery.hierarchical.config import HierarchicalConfig
+from heedful.gallery.hierarchical.task import Documents
+from heedful.gallery.pooling.config import PoolingConfig
+from heedful.gallery.pooling.task import Cued, Keywords
+from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
+from heedful.gallery.top_k.task import Recall
+from heedful.models.kinds import Kind
+
+GALLERY_KINDS = (
+    Kind(PoolingConfig, "heedful.gallery.pooling.model:build_pooling_classifier"),
+    Kind(HierarchicalConfig, "heedful.gallery.hierarchical.model:Hierarchical"),
+    Kind(InferenceConfig, "heedful.gallery.esim.model:ESIM"),
+    Kind(CoupledConfig, "heedful.gallery.coupled.model:Coupled"),
+    Kind(ReaderConfig, "heedful.gallery.reading.reader:Reader"),
+    Kind(MemoryConfig, "heedful.gallery.reading.memory_network:MemoryNetwork"),
+)
+GALLERY_TASKS: dict[str, SyntheticTask] = {
+    task.name: task for task in (Documents(), Inference(), Keywords(), Cued(), Recall(), Reviews())
+}

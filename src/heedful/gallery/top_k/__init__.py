@@ -1,0 +1,1 @@
+"""Attention of each head to its k best keys."""

