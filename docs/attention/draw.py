@@ -18,6 +18,7 @@ from heedful.attention import (
     Mask,
     Normaliser,
     Pooling,
+    RelativePositions,
     Sample,
     ScatterSum,
     Sparsemax,
@@ -31,6 +32,7 @@ from heedful.attention import (
 from heedful.gallery.layers.memory import Hops, align_both_ways, attention_over_attention
 from heedful.inspection.lookup import AGES, KEYS, PEOPLE, QUESTIONS
 from heedful.layers.position import sinusoids
+from heedful.layers.relative import ALiBi, BucketedBias, RelativeEmbeddings, RotaryPositions
 
 
 def scores() -> str:
@@ -99,6 +101,21 @@ def restricted() -> str:
     window = Mask.around(torch.arange(12), 2, 12)
     weights = weights_of(x, x, x, scaled_dot, window)
     return table(weights, Axis(numbers(12), "query"), Axis(numbers(12), "key"), "radius 2", window.visible[0, 0])
+
+
+def positions() -> str:
+    """One query among keys that are all alike: what is left is distance."""
+    kinds: dict[str, RelativePositions] = {"alibi, m = 1/4": ALiBi(4), "t5": BucketedBias(4, 8, 6, causal=False)}
+    kinds |= {"relative, k = 2": RelativeEmbeddings(8, 2), "rotary": RotaryPositions(8)}
+    with torch.no_grad():
+        kinds["t5"].get_parameter("weight").copy_(torch.tensor([2, 1.5, 1, 0.5, 0, 0.5, 0, -0.5]))
+        kinds["relative, k = 2"].get_parameter("key").copy_(torch.tensor([0, 1.5, 0, 0, -1])[:, None].expand(-1, 8))
+    x = torch.ones(1, 4, 13, 8)
+    rows = []
+    for kind in kinds.values():
+        turned = kind.rotate(x, 0)
+        rows.append(weights_of(turned, turned, x, scaled_dot, bias=kind.bias(turned, 13))[6:7])
+    return table(torch.cat(rows), list(kinds), [f"{distance:+d}" for distance in range(-6, 7)], "how far away")
 
 
 def bahdanau() -> str:
@@ -269,6 +286,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "aggregates": aggregates,
     "multi-head": draw_models.multi_head,
     "restricted": restricted,
+    "positions": positions,
     "rnn": draw_models.rnn,
     "bahdanau": bahdanau,
     "luong": luong,

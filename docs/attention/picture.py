@@ -36,9 +36,14 @@ def numbers(count: int, start: int = 1) -> list[str]:
 
 
 def weights_of(
-    query: Tensor, key: Tensor, value: Tensor, score: Callable[..., Tensor], mask: Mask | None = None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score: Callable[..., Tensor],
+    mask: Mask | None = None,
+    bias: Tensor | None = None,
 ) -> Tensor:
     """What each query of the first head reads, [T S]."""
-    weights = attend(query, key, value, score=score, mask=mask).weights
+    weights = attend(query, key, value, score=score, mask=mask, bias=bias).weights
     assert weights is not None
     return weights[0, 0]

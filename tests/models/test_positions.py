@@ -1,6 +1,7 @@
 """Kinds of positions within a Transformer: their settings, their weights, and the laws of search and batches."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from heedful.attention import Map
 from heedful.layers.position import SinusoidalPositions
+from heedful.models.config import TransformerConfig
 from heedful.models.interface import Memory, State
 from heedful.models.transformer import Transformer
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
@@ -19,6 +21,12 @@ IN_ATTENTION = ("relative", "t5", "rotary", "alibi", "none")
 KINDS = {name: variant for name, variant in VARIANTS.items() if variant.get("positions") in IN_ATTENTION}
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 BATCH = batch_of(PAIRS)
+
+
+def test_every_kind_has_a_variant() -> None:
+    """So that none escapes the laws of models."""
+    every = set(get_args(TransformerConfig.model_fields["positions"].annotation))
+    assert {variant.get("positions", "sinusoidal") for variant in VARIANTS.values()} == every
 
 
 class TestSettings:

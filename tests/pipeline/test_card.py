@@ -7,10 +7,10 @@ import pytest
 import yaml
 from tests.house.source import ROOT
 
-from heedful.data import catalogue
-from heedful.datasets.synthetic_tasks import TASKS
 from heedful.pipeline.card import LANGUAGES, Made, model_card
 from heedful.recipe.recipe import Recipe, load_recipe
+from heedful.recipe.splits import about
+from heedful.recipe.tables import TASKS
 from heedful.records.results import Result
 
 MADE = Made(2_134_567, "average-of-5", 6000, {"train_pairs": 29_000, "dev_pairs": 1014, "dropped": {"too long": 3}})
@@ -123,7 +123,7 @@ def test_every_recipe_has_a_card(path: Path) -> None:
 
 
 def test_every_language_of_a_named_data_set_has_a_code() -> None:
-    published = [about for about in catalogue.about() if about.name not in TASKS]
-    sides = {side for about in published for side in (about.source_language, about.target_language)}
+    published = [entry for entry in about() if entry.name not in TASKS]
+    sides = {side for entry in published for side in (entry.source_language, entry.target_language)}
     symbols = {"ARPAbet phones", "IPA phones", "UPOS tags", "BIO tags", "a label", "a word"}
     assert [side for side in sides - symbols if not any(name in side for name in LANGUAGES)] == []

@@ -23,7 +23,7 @@ class RelativePositions(nn.Module, ABC):
         """Return queries or keys as they are at positions `first` to first + L - 1; by default unchanged."""
         return x
 
-    def bias(self, query: Float[Tensor, "B H T E"], n_keys: int) -> Float[Tensor, "B_or_1 H T S"] | None:
+    def bias(self, query: Float[Tensor, "B H T E"], n_keys: int) -> Float[Tensor, "B_or_1 H_or_1 T S"] | None:
         """Return what is added to the scores of these queries; by default nothing."""
         return None
 

@@ -100,7 +100,9 @@ def sound(unit: str) -> Sound | None:
         return "vowel" if symbol in _ARPABET_VOWELS else "consonant"
     if unit != unit.lower():
         return None  # a label, such as ADJ or O
-    found = {_letter_sound(letter) for letter in unit if unicodedata.category(letter) not in _MODIFIERS}
+    found: set[Sound | None] = {
+        _letter_sound(letter) for letter in unit if unicodedata.category(letter) not in _MODIFIERS
+    }
     return found.pop() if len(found) == 1 and len(unit) <= 2 * LETTERS_OF_PHONE else None
 
 
@@ -155,7 +157,7 @@ def all_sounds(units: Units, wrong: Sequence[Change]) -> Sound | None:
     Blank-separated units must all be single sounds on both sides, a vowel among them, or they are words or labels.
     """
     if units.by_character:
-        kinds = {sound(unit.lower()) for edit in wrong for unit in edit if unit}
+        kinds: set[Sound | None] = {sound(unit.lower()) for edit in wrong for unit in edit if unit}
     else:
         kinds = {sound(unit) for edit in wrong for unit in edit if unit}
         around = {sound(unit) for unit in (*units.output, *units.reference)}

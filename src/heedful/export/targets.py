@@ -137,7 +137,7 @@ def _check_files(folder: Path) -> None:
 
 
 def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
+    """Raise ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
     packages are not installed: before any work.
     """
     module = target_module(target)

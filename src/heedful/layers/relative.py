@@ -23,7 +23,7 @@ class RelativeEmbeddings(RelativePositions):
 
     a^K is added to keys, so that a query gives each distance a score of its own: e_ij = q_i . (k_j + a^K_ij) /
     sqrt(d_k). a^V is added to values, if a `value_width` is given: z_i = sum_j w_ij (v_j + a^V_ij). The paper has both,
-    and measures a^K alone to be as good [4.3]. All heads share the vectors [3.3].
+    and finds a^K alone as good in translation [4.3]. All heads share the vectors [3.3].
     """
 
     def __init__(self, key_width: int, clip: int, value_width: int | None = None) -> None:

@@ -10,8 +10,6 @@
 Knows of the recipe only its `model` table; the rest is carried along.
 """
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,7 +101,7 @@ def load_bundle(folder: Path, kinds: Kinds = CORE_KINDS) -> Bundle:
             f"The tokenizer files in {folder} are not those of this model.", hint="Copy the bundle again."
         )
     config = kinds.config_of(recipe.values, recipe.origin)
-    model = _model(folder, partial(kinds.build, config, len(tokenizers.source), len(tokenizers.target)), config)
+    model = _model(folder, config, kinds, tokenizers)
     return Bundle(model.eval(), tokenizers, recipe.values, config)
 
 
@@ -115,16 +113,17 @@ def _check_settings(folder: Path, facts: Tree) -> None:
     check_files(folder, sums.keys() - {FILE} if sums else ())
 
 
-def _model(folder: Path, build: Callable[[], Model], config: ModelConfig) -> Model:
-    """The model of a recipe, which is built only if the weights are those of such a model."""
+def _model(folder: Path, config: ModelConfig, kinds: Kinds, tokenizers: Tokenizers) -> Model:
+    """Build the model of these settings, only if the weights are those of such a model."""
     shapes = read_shapes(folder / FILE)
     refuse_impossible_sizes(config, shapes, folder / FILE)
+    sizes = len(tokenizers.source), len(tokenizers.target)
     try:
         with torch.device("meta"):
-            check_shapes(build(), shapes, folder / FILE)
+            check_shapes(kinds.build(config, *sizes), shapes, folder / FILE)
     except ValueError as error:
         raise HeedfulError(f"{folder / 'recipe.toml'}: {error}", hint="Copy the whole folder again.") from None
-    model = build()
+    model = kinds.build(config, *sizes)
     load_weights(model, read_tensors(folder / FILE), folder / FILE)
     return model
 

@@ -97,7 +97,7 @@ class Stack(nn.ModuleList, Generic[LayerT]):
 class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network, each in its sublayer. [3.1]"""
 
-    def __init__(self, config: TransformerConfig, relative: RelativePositions | None) -> None:
+    def __init__(self, config: TransformerConfig, relative: RelativePositions | None = None) -> None:
         super().__init__()
         self.self_attention = _attention(config)
         self.relative = relative
@@ -126,7 +126,7 @@ class DecoderLayer(nn.Module):
     `relative` positions are of self-attention alone: no word of the source has a distance from one of the target.
     """
 
-    def __init__(self, config: TransformerConfig, relative: RelativePositions | None) -> None:
+    def __init__(self, config: TransformerConfig, relative: RelativePositions | None = None) -> None:
         super().__init__()
         self.self_attention = _attention(config)
         self.relative = relative

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast, get_args
 
-from heedful.config import resolve, to_tree
+from heedful.config import Layer, resolve, to_tree
 from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.shortlist import load_shortlist
 from heedful.decoding.translator import Translator
@@ -14,7 +14,7 @@ from heedful.models.bundle import Bundle, is_bundle, load_bundle
 from heedful.models.device import DeviceName, choose_device
 from heedful.models.weights import FILE, load_weights, read_tensors
 from heedful.pipeline.prepare import open_prepared
-from heedful.recipe.recipe import Recipe, of_run, read_stored, stored_recipe
+from heedful.recipe.recipe import Recipe, of_run, read_stored, stored_recipe, upgraded_recipe
 from heedful.recipe.tables import KINDS, build_model
 from heedful.records.run import Run, is_run
 from heedful.tasks.table import translator_of
@@ -53,15 +53,14 @@ def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     Of a run that is not finished it is the best checkpoint (`remark_on` says so). "auto" takes a GPU where there is
     one. It has `translate(lines)`, `score(sources, targets)` and `trace(source)`.
     """
-    bundle = load_model(Path(path))
-    best = best_checkpoint(Path(path))
+    bundle, best = load_model(Path(path)), best_checkpoint(Path(path))
     shortlist = load_shortlist(bundle_folder(Path(path)), bundle.tokenizers) if best is None else None
-    model = bundle.model.to(choose_device(device))
-    return translator_of(model, bundle.tokenizers, _made_with(Path(path)).search, shortlist)
+    search = resolve(Recipe, [upgraded_recipe(Layer(str(path), bundle.recipe))]).config.search
+    return translator_of(bundle.model.to(choose_device(device)), bundle.tokenizers, search, shortlist)
 
 
 def load_model(path: Path) -> Bundle:
-    """The bundle that a path names, or what will be that of a run with its best checkpoint so far."""
+    """Load the bundle that a path names, or what will be that of a run with its best checkpoint so far."""
     best = best_checkpoint(path)
     if best is None:
         return load_bundle(bundle_folder(path), KINDS)
@@ -72,14 +71,14 @@ def load_model(path: Path) -> Bundle:
 
 
 def best_checkpoint(path: Path) -> Path | None:
-    """The best checkpoint of a run that has no bundle yet; None where there is none, and for what is no such run."""
+    """Find the best checkpoint of a run that has no bundle yet; None where there is none, and for no such run."""
     if not is_run(path) or is_bundle(path) or is_bundle(Run.open(path).bundle):
         return None
     return CheckpointFolder(Run.open(path).checkpoints, keep=1).best()
 
 
 def remark_on(path: Path) -> str | None:
-    """What a user should know of the model that a path names; None where there is nothing to say."""
+    """Say what a user should know of the model that a path names; None where there is nothing to say."""
     best = best_checkpoint(path)
     if best is None:
         return None
@@ -111,19 +110,15 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
 
 def recipe_of(path: str | Path) -> Recipe:
     """The recipe that a bundle, or the bundle of a run directory, was made with."""
-    recipe, run = _made_with(Path(path)), run_around(Path(path))
+    recipe, run = resolve(Recipe, [read_stored(recipe_file(Path(path)))]).config, run_around(Path(path))
     return recipe if run is None else of_run(recipe, run)
 
 
 def recipe_file(model: Path) -> Path:
-    """The recipe that an export, a bundle, or the bundle of a run directory was made with."""
+    """Find the recipe that an export, a bundle, or the bundle of a run directory was made with."""
     if is_export(model):
         return model / "recipe.toml"
     return bundle_folder(model) / "recipe.toml" if best_checkpoint(model) is None else Run.open(model).config_path
-
-
-def _made_with(path: Path) -> Recipe:
-    return resolve(Recipe, [read_stored(recipe_file(path))]).config
 
 
 def run_around(model: Path) -> Run | None:

@@ -78,7 +78,11 @@ def stored_recipe(folder: Path) -> Recipe:
 
 def read_stored(path: Path) -> Layer:
     """Read a recipe that an earlier version may have stored, in today's form."""
-    layer = read_toml(path)
+    return upgraded_recipe(read_toml(path))
+
+
+def upgraded_recipe(layer: Layer) -> Layer:
+    """Return a stored recipe in today's form."""
     values = dict(layer.values)
     if "search" in values:
         values["search"] = upgraded(values["search"])
