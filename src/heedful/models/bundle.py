@@ -5,7 +5,7 @@
     tokenizer.*          the tokenisers
     bundle.toml          format, version, vocabulary sizes and the tokenisers' fingerprints
     README.md            the model card
-    SHA256SUMS           the checksums of all these files
+    SHA256SUMS           the checksums of all these files but the card
 
 Knows of the recipe only its `model` table; the rest is carried along.
 """
@@ -122,7 +122,7 @@ def _model(folder: Path, config: ModelConfig, kinds: Kinds, tokenizers: Tokenize
         with torch.device("meta"):
             check_shapes(kinds.build(config, *sizes), shapes, folder / FILE)
     except ValueError as error:
-        raise HeedfulError(f"{folder}: {error}", hint="Copy the whole folder again.") from None
+        raise HeedfulError(f"{folder / 'recipe.toml'}: {error}", hint="Copy the whole folder again.") from None
     model = kinds.build(config, *sizes)
     load_weights(model, read_tensors(folder / FILE), folder / FILE)
     return model

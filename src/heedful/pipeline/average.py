@@ -14,7 +14,7 @@ from heedful.pipeline.prepare import prepare
 from heedful.pipeline.resume import learnt_from
 from heedful.pipeline.train import validator
 from heedful.recipe.recipe import Recipe, stored_recipe
-from heedful.recipe.tables import build_model
+from heedful.recipe.tables import KINDS, build_model
 from heedful.records.run import Run
 from heedful.tasks.task import Encoded
 from heedful.training.checkpoint import CheckpointFolder
@@ -44,7 +44,7 @@ def average_run(folder: Path, last: int, *, force: bool = False) -> Finished:
         if is_bundle(run.bundle) and not force:
             chosen = choose(checkpoints, last)
             load_weights(model, average(chosen.files), run.checkpoints)
-            _refuse_worse(recipe, prepared, Named(chosen.name, model), load_bundle(run.bundle).model)
+            _refuse_worse(recipe, prepared, Named(chosen.name, model), load_bundle(run.bundle, KINDS).model)
         return finish(recipe.model_copy(update={"training": training}), run, model, tokenizers, checkpoints, run.log)
 
 

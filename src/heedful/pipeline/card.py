@@ -18,7 +18,6 @@ from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import named
 from heedful.records.results import Result
 
-FILE = "README.md"
 NOT_STATED = "not stated"
 LANGUAGES = {  # ISO 639 codes of the languages of the named data sets
     "Adyghe": "ady",

@@ -56,8 +56,7 @@ def finish(
     load_weights(model, average(chosen.files), run.checkpoints)
     prepared = run.read_log("prepared")
     made = Made(count_parameters(model), chosen.name, chosen.update, prepared[-1] if prepared else {})
-    replaces = is_bundle(run.bundle)
-    if not replaces:
+    if not is_bundle(run.bundle):
         _bundle(recipe, run, model, tokenizers, model_card(recipe, made, ()))
     split = final_split(recipe.data)
     report("evaluating", {"split": split})

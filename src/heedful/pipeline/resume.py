@@ -9,7 +9,7 @@ from typing import Any
 
 from heedful.config import to_tree
 from heedful.errors import HeedfulError
-from heedful.pipeline.prepare import Report
+from heedful.events import Report
 from heedful.recipe.recipe import Recipe
 from heedful.records.run import Run
 from heedful.training.checkpoint import CheckpointFolder

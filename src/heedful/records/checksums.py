@@ -16,6 +16,7 @@ from heedful.errors import HeedfulError
 from heedful.text.files import write_text
 
 SUMS = "SHA256SUMS"
+CARD = "README.md"
 COPY_AGAIN = f"Copy it again. If you edited it yourself, take its line out of {SUMS} beside it."
 
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
@@ -28,10 +29,12 @@ def checksum(path: Path) -> str:
 
 
 def write_checksums(folder: Path, names: Iterable[str] | None = None) -> None:
-    """Write the checksums of files in a folder, of all at any depth if no names are given."""
+    """Write the checksums of files in a folder, of all at any depth if no names are given but what is for people to
+    read, and to add to.
+    """
     if names is None:
         files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-        names = (name for name in files if name != SUMS)
+        names = (name for name in files if name not in (SUMS, CARD))
     write_text(folder / SUMS, checksum_lines({name: checksum(folder / name) for name in names}))
 
 
