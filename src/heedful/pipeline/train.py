@@ -70,7 +70,8 @@ def train(
         _refuse_unasked_resumption(folder, resume)
         stored = stored_recipe(folder) if resume else None
         resolved = with_resolved_precision(kept_limits(resolved, stored), stored)
-        changed = run.begin(to_toml(resolved), command, _changeable(folder))
+        begun_with = None if stored is None else to_toml(stored)
+        changed = run.begin(to_toml(resolved), command, _changeable(folder), begun_with)
         try:
             return _train(of_run(resolved, run), run, report, changed)
         except KeyboardInterrupt:
