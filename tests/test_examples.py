@@ -107,6 +107,21 @@ class TestOnnxRunner:
         found = load(exported.parent / "model").with_search({"beam": 60}).translate(["abc", "de"])
         assert done.stdout.decode().splitlines() == [one.text for one in found]
 
+    @pytest.mark.parametrize("method", ["sample", "mbr"])
+    def test_a_model_that_samples(self, method: str, tmp_path: Path) -> None:
+        pairs = [("abc de", "cba ed"), ("fghi", "ihgf")]
+        bundle = untrained_bundle(tmp_path / "model", pairs, "search.max_extra=4", f"search.method={method}")
+        exported = tmp_path / "exported"
+        exported.mkdir()
+        write_export(load_bundle(bundle), exported, "onnx", "float32")
+        done = onnx_runner([str(exported)], b"abc\n")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert f'error: this model was evaluated with search.method = "{method}"' in done.stderr.decode()
+        done = onnx_runner([str(exported), "--beam", "2"], b"abc\nde\n")
+        assert done.returncode == 0, done.stderr.decode()
+        found = load(bundle).with_search({"method": "beam", "beam": 2}).translate(["abc", "de"])
+        assert done.stdout.decode().splitlines() == [one.text for one in found]
+
 
 ALONE = "import runpy, sys\nfor name in ('heedful', 'torch', 'onnx'): sys.modules[name] = None\n"
 
