@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.pipeline.little import untrained_bundle
 
+from heedful.config import to_tree
+from heedful.decoding.config import BeamSearch, MBRSearch, SampleSearch, SearchConfig
 from heedful.export.targets import write_export
 from heedful.models.bundle import load_bundle
 from heedful.pipeline.load import load
@@ -107,19 +109,19 @@ class TestOnnxRunner:
         found = load(exported.parent / "model").with_search({"beam": 60}).translate(["abc", "de"])
         assert done.stdout.decode().splitlines() == [one.text for one in found]
 
-    @pytest.mark.parametrize("method", ["sample", "mbr"])
-    def test_a_model_that_samples(self, method: str, tmp_path: Path) -> None:
-        pairs = [("abc de", "cba ed"), ("fghi", "ihgf")]
-        bundle = untrained_bundle(tmp_path / "model", pairs, "search.max_extra=4", f"search.method={method}")
-        exported = tmp_path / "exported"
+    @pytest.mark.parametrize("search", [SampleSearch(max_extra=4), MBRSearch(max_extra=4)])
+    def test_a_model_that_samples(self, search: SearchConfig, tmp_path: Path) -> None:
+        folder = untrained_bundle(tmp_path / "model", [("abc de", "cba ed"), ("fghi", "ihgf")])
+        bundle, exported = load_bundle(folder), tmp_path / "exported"
         exported.mkdir()
-        write_export(load_bundle(bundle), exported, "onnx", "float32")
+        recipe = {**bundle.recipe, "search": to_tree(search)}
+        write_export(bundle._replace(recipe=recipe), exported, "onnx", "float32")
         done = onnx_runner([str(exported)], b"abc\n")
         assert (done.returncode, done.stdout) == (1, b"")
-        assert f'error: this model was evaluated with search.method = "{method}"' in done.stderr.decode()
+        assert f'error: this model was evaluated with search.method = "{search.method}"' in done.stderr.decode()
         done = onnx_runner([str(exported), "--beam", "2"], b"abc\nde\n")
         assert done.returncode == 0, done.stderr.decode()
-        found = load(bundle).with_search({"method": "beam", "beam": 2}).translate(["abc", "de"])
+        found = load(folder).with_search(BeamSearch(beam=2, max_extra=4)).translate(["abc", "de"])
         assert done.stdout.decode().splitlines() == [one.text for one in found]
 
 
