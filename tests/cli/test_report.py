@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.evaluation.outline import Outline
 from tests.pipeline.little import MEASURING, QUICK, TRAINING, WORDS, little_run, write_pairs
-from tests.recipe.test_kinds import KINDS
+from tests.pipeline.test_kinds import KINDS
 
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe

@@ -181,8 +181,7 @@ def with_changes(search: SearchConfig, changes: Mapping[str, object]) -> SearchC
         hint = hint if present == "beam" else "Leave one of them out."
         raise ConfigError(f'`search.{foreign}` is of `search.method` = {owners}, but that is "{present}".', hint=hint)
     kept = carried_over(search.model_dump(), changes)
-    layers = [Layer("model", {"search": kept}), Layer("search", {"search": dict(changes)})]
-    return resolve(_Table, layers).config.search
+    return resolve(_Table, [Layer("", {"search": kept}), Layer("", {"search": dict(changes)})]).config.search
 
 
 def carried_over(table: Tree, changes: Mapping[str, object]) -> Tree:
