@@ -227,8 +227,8 @@ class TestIdle:
     @pytest.mark.parametrize("option", ["--top-k", "--seed"])
     def test_how_to_sample_without_sampling(self, option: str, refusal: Callable) -> None:
         code, said = refusal(option, "3")
-        refused = f'error: `search.{option[2:].replace("-", "_")}` is of `search.method` = "sample" or "mbr", but that is "beam".'
-        assert (code, said.splitlines()[0]) == (2, refused)
+        key, methods = option[2:].replace("-", "_"), '`search.method` = "sample" or "mbr"'
+        assert (code, said.splitlines()[0]) == (2, f'error: `search.{key}` is of {methods}, but that is "beam".')
         assert "hint: Sample by temperature = 1 or samples = N (--temperature 1, --mbr N), or leave it out." in said
 
     def test_a_switch_takes_no_value(self, refusal: Callable) -> None:
