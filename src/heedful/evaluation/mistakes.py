@@ -12,6 +12,7 @@ from rapidfuzz.distance import Levenshtein
 
 from heedful.evaluation.metrics import collapse_blanks, is_right
 from heedful.records.outputs import Output
+from heedful.text.normalise import in_compared_form
 
 UNKNOWN = "⁇"  # what a tokeniser writes for an id that has no text
 REPEATS = 3  # a block so often in a row is a loop
@@ -107,6 +108,7 @@ def longest_loop(units: Sequence[str]) -> int:
 
 
 def _units(text: str, by_character: bool) -> list[str]:
+    text = in_compared_form(text)
     return list(collapse_blanks(text)) if by_character else text.split()
 
 
