@@ -11,30 +11,44 @@
 PYTHON ?= python3
 TORCH_INDEX ?=
 BIN := .venv/bin
-INSTALLED := .venv/.installed
+DEMO := .venv/.demo
+DEV := .venv/.dev
+
+VENV = $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable
 
 .PHONY: demo test check format clean
+.NOTPARALLEL:
 
-demo: $(INSTALLED)
+demo: $(DEMO)
 	@$(BIN)/heedful demo
 
-test: $(INSTALLED)
+test: $(DEV)
 	$(BIN)/python -m pytest
 
-check: $(INSTALLED)
+check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-format: $(INSTALLED)
+format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-$(INSTALLED): pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[dev,demo]'
+$(DEMO): pyproject.toml
+	@echo "Installing heedful into .venv (once; torch is large, see TORCH_INDEX in README.md) ..."
+	@$(VENV)
+	@$(INSTALL) '.[demo]'
 	@touch $@
+
+# The development tools come on top of what the demo needs, so that both stamps hold.
+$(DEV): pyproject.toml
+	@echo "Installing heedful and its development tools into .venv (once; torch is large, see TORCH_INDEX in README.md) ..."
+	@$(VENV)
+	@$(INSTALL) '.[dev,demo]'
+	@touch $@ $(DEMO)

@@ -3,7 +3,7 @@
 Knows the names that the parts give to systems; an aim whose part is missing is left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from measure import Spread, ratios, spread
@@ -44,7 +44,7 @@ def aims_of(parts: Mapping[str, Mapping[str, Any]]) -> list[Row]:
 
 def training_aims(size: str, rounds: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Aim]:
     """Speed beside the quickest float32 peer of each round, memory beside the leanest, and bfloat16's loss."""
-    peers = [name for name in rounds if not name.startswith("Heedful") and "trimmed" not in name]
+    peers = peers_of(rounds)
     own, exact = rounds.get("Heedful, bfloat16"), rounds.get("Heedful, float32")
     if not own or not exact or not peers:
         return []
@@ -71,6 +71,11 @@ def training_aims(size: str, rounds: Mapping[str, Sequence[Mapping[str, Any]]]) 
             at_least=False,
         ),
     ]
+
+
+def peers_of(systems: Iterable[str]) -> list[str]:
+    """The systems that are compared with Heedful: without Heedful's own, and without the loop that we tuned by hand."""
+    return [name for name in systems if not name.startswith("Heedful") and "trimmed" not in name]
 
 
 def decoding_aims(details: Mapping[str, Any]) -> list[Aim]:

@@ -29,7 +29,7 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """One table for README.md."""
+    """One table for docs/benchmarks.md."""
     lines = ["| | min | median | max | ratio: min, median, max | |", "|---|---|---|---|---|---|"]
     for group in dict.fromkeys(row.group for row in rows):
         lines.append(f"| **{group}** | | | | | |")

@@ -214,7 +214,7 @@ def score(texts: Sequence[str], items: TestSet) -> Score:
 
 def heedful_test(test: TestSet) -> Score:
     """Beam 5 with the mean of the last checkpoints, whether training came to its end or not."""
-    subprocess.run([*HEEDFUL, "average", str(WORK / "run")], check=True)
+    subprocess.run([*HEEDFUL, "average", str(WORK / "run"), "--force"], check=True)
     done = subprocess.run(
         [*HEEDFUL, "translate", str(WORK / "run"), str(WORK / "test.en")], check=True, capture_output=True, text=True
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import draw_models
 import torch
-from picture import SEED, numbers, table, weights_of
+from picture import SEED, Axis, numbers, table, weights_of
 from torch import Tensor
 
 from heedful.attention import (
@@ -18,6 +18,7 @@ from heedful.attention import (
     Mask,
     Normaliser,
     Pooling,
+    RelativePositions,
     Sample,
     ScatterSum,
     Sparsemax,
@@ -31,6 +32,7 @@ from heedful.attention import (
 from heedful.gallery.layers.memory import Hops, align_both_ways, attention_over_attention
 from heedful.inspection.lookup import AGES, KEYS, PEOPLE, QUESTIONS
 from heedful.layers.position import sinusoids
+from heedful.layers.relative import ALiBi, BucketedBias, RelativeEmbeddings, RotaryPositions
 
 
 def scores() -> str:
@@ -40,7 +42,12 @@ def scores() -> str:
     ways = {"dot": dot, "scaled dot": scaled_dot, "cosine": Cosine(), "cosine, temperature 0.05": Cosine(0.05)}
     rows = [weights_of(query, key, value, score) for score in ways.values()]
     names = [f"{name} {person:g}" for name, person in zip(PEOPLE, AGES, strict=True)]
-    return table(torch.cat(rows), list(ways), names, "whom each score finds")
+    return table(
+        torch.cat(rows),
+        Axis(list(ways), "score function"),
+        Axis(names, "key: person, and age"),
+        "whom each score finds",
+    )
 
 
 def masks() -> str:
@@ -48,7 +55,8 @@ def masks() -> str:
     visible = Mask.causal(4, 4, offset=0) & Mask.key_padding(torch.tensor([[True, True, True, False]]))
     x = torch.ones(1, 1, 4, 2)
     labels = ["first", "second", "third", "filler"]
-    return table(weights_of(x, x, x, dot, visible), labels, labels, "causal and padding", visible.visible[0, 0])
+    weights = weights_of(x, x, x, dot, visible)
+    return table(weights, Axis(labels, "query"), Axis(labels, "key"), "causal and padding", visible.visible[0, 0])
 
 
 def normalisers() -> str:
@@ -62,7 +70,8 @@ def normalisers() -> str:
         "local-p around 1.6": LocalP(torch.tensor([[1.6]]), 2),
     }
     rows = torch.cat([way(values[None, None, None], None)[0, 0] for way in ways.values()])
-    return table(rows, list(ways), [f"{value:g}" for value in values.tolist()], "the same scores, normalised")
+    columns = Axis([f"{value:g}" for value in values.tolist()], "score")
+    return table(rows, Axis(list(ways), "normaliser"), columns, "the same scores, normalised")
 
 
 def aggregates() -> str:
@@ -77,14 +86,36 @@ def aggregates() -> str:
     visible[1, 3:] = False
     order = torch.tensor([[0, 1, 2, 3, 4], [0, 1, 2, 4, 3]])  # "dog", word 3, stands under its place
     visible = visible.index_put((torch.tensor([1]), torch.tensor([4])), torch.tensor(True))
-    return table(padded.gather(1, order), ["by place", "by word"], labels, "summed by word", visible)
+    return table(
+        padded.gather(1, order),
+        Axis(["by place", "by word"], "sum"),
+        Axis(labels, "place: word"),
+        "summed by word",
+        visible,
+    )
 
 
 def restricted() -> str:
     """A window."""
     x = sinusoids(12, 32, "sinusoidal")[None, None].float()
     window = Mask.around(torch.arange(12), 2, 12)
-    return table(weights_of(x, x, x, scaled_dot, window), numbers(12), numbers(12), "radius 2", window.visible[0, 0])
+    weights = weights_of(x, x, x, scaled_dot, window)
+    return table(weights, Axis(numbers(12), "query"), Axis(numbers(12), "key"), "radius 2", window.visible[0, 0])
+
+
+def positions() -> str:
+    """One query among keys that are all alike: what is left is distance."""
+    kinds: dict[str, RelativePositions] = {"alibi, m = 1/4": ALiBi(4), "t5": BucketedBias(4, 8, 6, causal=False)}
+    kinds |= {"relative, k = 2": RelativeEmbeddings(8, 2), "rotary": RotaryPositions(8)}
+    with torch.no_grad():
+        kinds["t5"].get_parameter("weight").copy_(torch.tensor([2, 1.5, 1, 0.5, 0, 0.5, 0, -0.5]))
+        kinds["relative, k = 2"].get_parameter("key").copy_(torch.tensor([0, 1.5, 0, 0, -1])[:, None].expand(-1, 8))
+    x = torch.ones(1, 4, 13, 8)
+    rows = []
+    for kind in kinds.values():
+        turned = kind.rotate(x, 0)
+        rows.append(weights_of(turned, turned, x, scaled_dot, bias=kind.bias(turned, 13))[6:7])
+    return table(torch.cat(rows), list(kinds), [f"{distance:+d}" for distance in range(-6, 7)], "how far away")
 
 
 def bahdanau() -> str:
@@ -95,16 +126,16 @@ def bahdanau() -> str:
         score.project_key.weight.copy_(2 * torch.eye(8).flip(0))
         score.weight.fill_(-4)  # two halves in one unit add up to less than two units, as tanh bends
     places = torch.eye(8)[None, None]
-    return table(weights_of(places, places, places, score), [f"step {t}" for t in numbers(8)], numbers(8), "reversal")
+    steps = Axis([f"step {t}" for t in numbers(8)], "decoder state (query)")
+    return table(weights_of(places, places, places, score), steps, Axis(numbers(8), "source word (key)"), "reversal")
 
 
 def luong() -> str:
     """local-p at ten places."""
     p = torch.linspace(1, 10.5, 10)[None]
     weights = LocalP(p, 3)(torch.zeros(1, 1, 10, 12), None)[0, 0]
-    return table(
-        weights, [f"p = {value:.2f}" for value in p[0].tolist()], numbers(12, 0), "local-p, D = 3", weights > 0
-    )
+    rows = Axis([f"p = {value:.2f}" for value in p[0].tolist()], "predicted centre")
+    return table(weights, rows, Axis(numbers(12, 0), "source word (key)"), "local-p, D = 3", weights > 0)
 
 
 def structured() -> str:
@@ -114,7 +145,12 @@ def structured() -> str:
     for place, feature in ((1, 0), (3, 1), (5, 2)):
         features[place, feature] = 2.0
     pool = _listening(torch.eye(3) * 4)
-    return table(pool(features[None]).weights[0], ["things", "praise", "blame"], words, "a row for each query")
+    return table(
+        pool(features[None]).weights[0],
+        Axis(["things", "praise", "blame"], "learnt query"),
+        Axis(words, "word (key)"),
+        "a row for each query",
+    )
 
 
 def hierarchical() -> str:
@@ -126,7 +162,9 @@ def hierarchical() -> str:
     by_sentence = pool(by_word.vectors.transpose(0, 1)).weights[0, 0]
     rows = torch.cat([by_word.weights[:, 0], by_sentence[:, None]], dim=1)
     columns = [*(f"word {n}" for n in numbers(4)), "the sentence"]
-    return table(rows, [f"sentence {n}" for n in numbers(3)], columns, "words, then sentences")
+    return table(
+        rows, Axis([f"sentence {n}" for n in numbers(3)], "sentence"), Axis(columns, "key"), "words, then sentences"
+    )
 
 
 def over_attention() -> str:
@@ -135,7 +173,12 @@ def over_attention() -> str:
     alpha = softmax(dot(question[:, None], document[:, None]), None)[0, 0]
 
     rows = torch.cat([alpha, attention_over_attention(document, question)])
-    return table(rows, ["alpha of word 1", "alpha of word 2", "s"], numbers(3), "alpha and s")
+    return table(
+        rows,
+        Axis(["alpha of word 1", "alpha of word 2", "s"], "word of the question"),
+        Axis(numbers(3), "word of the document"),
+        "alpha and s",
+    )
 
 
 def memory() -> str:
@@ -143,7 +186,9 @@ def memory() -> str:
     pairs = KeyValue(2 * torch.eye(2)[None, None], torch.tensor([[[[0.0, 3], [3, 0]]]]))
     read = Hops(2, 3, "add")(torch.tensor([[[[1.0, 0]]]]), [pairs])
     rows = torch.cat([hop.weights[0, 0] for hop in read.hops if hop.weights is not None])
-    return table(rows, [f"hop {n}" for n in numbers(3)], ["slot 1", "slot 2"], "hop after hop")
+    return table(
+        rows, Axis([f"hop {n}" for n in numbers(3)], "query"), Axis(["slot 1", "slot 2"], "key"), "hop after hop"
+    )
 
 
 def coupled() -> str:
@@ -156,7 +201,12 @@ def coupled() -> str:
         rows = [softmax(score(query, states) * 10, None)[0, :, 0]]
         score.other.zero_()
         rows.append(softmax(score(query, states) * 10, None)[0, :, 0])
-    return table(torch.cat(rows), ["aspects", "opinions", "aspects, D = 0", "opinions, D = 0"], words, "two heads")
+    return table(
+        torch.cat(rows),
+        Axis(["aspects", "opinions", "aspects, D = 0", "opinions, D = 0"], "head"),
+        Axis(words, "word (key)"),
+        "two heads",
+    )
 
 
 def feature_wise() -> str:
@@ -164,7 +214,12 @@ def feature_wise() -> str:
     x, logits = torch.tensor([[[[1.0, 2], [3, 4], [5, 6]]]]), torch.tensor([[0.0, 1], [1, 0], [2, -1]])
     read = attend(x[:, :, :1], x, x, score=lambda q, k: logits.T[None, :, None], aggregate=elementwise)
     assert read.weights is not None
-    return table(read.weights[0, :, 0], ["feature 1", "feature 2"], ["word 1", "word 2", "word 3"], "by feature")
+    return table(
+        read.weights[0, :, 0],
+        Axis(["feature 1", "feature 2"], "feature"),
+        Axis(["word 1", "word 2", "word 3"], "word (key)"),
+        "by feature",
+    )
 
 
 def both_ways() -> str:
@@ -172,7 +227,12 @@ def both_ways() -> str:
     b = torch.tensor([[[[1.0, 0], [1, 1], [0, 2]]]])
     weights = align_both_ways(torch.eye(2)[None, None], b).left.weights
     assert weights is not None
-    return table(weights[0, 0], ["a 1", "a 2"], ["b 1", "b 2", "b 3"], "how a reads b")
+    return table(
+        weights[0, 0],
+        Axis(["a 1", "a 2"], "a: query"),
+        Axis(["b 1", "b 2", "b 3"], "b: key"),
+        "how a attends to b",
+    )
 
 
 def keywords() -> str:
@@ -180,7 +240,12 @@ def keywords() -> str:
     words = ["a", "film", "so", "dull", "that", "i", "left", "early"]
     weights = softmax(torch.tensor([0, 0.8, 0.5, 2.2, 0, 0.2, 1.5, 1.0])[None, None, None], None)
     kept = GatherTop(3)(weights, torch.eye(8)[None, None]).view(3, 8).sum(0, keepdim=True)
-    return table(torch.cat([weights[0, 0], kept]), ["all", "the 3 heaviest"], words, "the heaviest words", None)
+    return table(
+        torch.cat([weights[0, 0], kept]),
+        Axis(["all", "the 3 heaviest"], "kept"),
+        Axis(words, "word (key)"),
+        "the heaviest words",
+    )
 
 
 def hard() -> str:
@@ -188,14 +253,21 @@ def hard() -> str:
     values = torch.tensor([1.0, 0.2, 1.5, -0.5, 0.0, 0.6])[None, None, None]
     drawn = Sample(torch.Generator().manual_seed(SEED))(values.expand(1, 1, 8, 6), None)[0, 0]
     rows = torch.cat([softmax(values, None)[0, 0], drawn])
-    return table(rows, ["softmax", *(f"draw {n}" for n in numbers(8))], numbers(6), "draws")
+    return table(
+        rows, Axis(["softmax", *(f"draw {n}" for n in numbers(8))], "normaliser"), Axis(numbers(6), "key"), "draws"
+    )
 
 
 def top_k() -> str:
     """k from 1 to 4."""
     w = torch.tensor([0.5, 0.3, 0.15, 0.05])
     rows = torch.cat([TopK(k)(w.log()[None, None, None], None)[0, 0] for k in range(1, 5)])
-    return table(rows, [f"k = {n}" for n in numbers(4)], [f"{value:.2g}" for value in w.tolist()], "top-k")
+    return table(
+        rows,
+        Axis([f"k = {n}" for n in numbers(4)], "k"),
+        Axis([f"{value:.2g}" for value in w.tolist()], "softmax"),
+        "top-k",
+    )
 
 
 def _listening(queries: Tensor) -> Pooling:
@@ -214,6 +286,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "aggregates": aggregates,
     "multi-head": draw_models.multi_head,
     "restricted": restricted,
+    "positions": positions,
     "rnn": draw_models.rnn,
     "bahdanau": bahdanau,
     "luong": luong,

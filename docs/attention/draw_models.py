@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from picture import SEED, numbers, table
+from picture import SEED, Axis, numbers, table
 from torch import Tensor
 
 from heedful.attention import MultiHeadAttention
@@ -16,6 +16,8 @@ from heedful.models.encoders import RecurrentEncoder
 from heedful.training.config import Exponential, InverseSigmoid, Linear
 from heedful.training.scheduled import p_gold
 
+GRADIENT = "size of gradient"
+
 
 def rnn() -> str:
     """What the last state has kept."""
@@ -25,7 +27,14 @@ def rnn() -> str:
     for row, length in enumerate((4, 8, 12)):
         rows[row, :length] = _felt(lambda x: _states(encoder, x)[0, -1], torch.randn(1, length, 16))
         visible[row, :length] = True
-    return table(rows, ["4 words", "8 words", "12 words"], numbers(12), "what c keeps of each word", visible)
+    return table(
+        rows,
+        Axis(["4 words", "8 words", "12 words"], "sentence"),
+        Axis(numbers(12), "word"),
+        "what c keeps of each word",
+        visible,
+        GRADIENT,
+    )
 
 
 def convs2s() -> str:
@@ -43,7 +52,14 @@ def convs2s() -> str:
 
         rows.append(_felt(middle, torch.randn(1, 13, 16)))
     felt = torch.stack(rows)
-    return table(felt, [f"{n} layers" for n in numbers(5)], numbers(13, -6), "what the middle word sees", felt > 0)
+    return table(
+        felt,
+        Axis([f"{n} layers" for n in numbers(5)], "depth"),
+        Axis(numbers(13, -6), "place, from the middle word"),
+        "what the middle word sees",
+        felt > 0,
+        GRADIENT,
+    )
 
 
 def ctc() -> str:
@@ -54,7 +70,13 @@ def ctc() -> str:
     ).backward()
     assert log_p.grad is not None
     share = (log_p.detach().exp() - log_p.grad)[:, 0].T
-    return table(share, ["blank", "a", "b"], numbers(10), "all paths to a b a")
+    return table(
+        share,
+        Axis(["blank", "a", "b"], "label"),
+        Axis(numbers(10), "frame"),
+        "all paths to a b a",
+        unit="share of paths",
+    )
 
 
 def tagging() -> str:
@@ -64,7 +86,9 @@ def tagging() -> str:
     words = ["the", "old", "man", "the", "boats", "again"]
     x = torch.randn(1, len(words), 16)
     rows = [_felt(lambda x, place=place: _states(encoder, x)[0, place], x) for place in range(len(words))]
-    return table(torch.stack(rows), words, words, "what each label depends on")
+    return table(
+        torch.stack(rows), Axis(words, "label of"), Axis(words, "word"), "what each label depends on", unit=GRADIENT
+    )
 
 
 def scheduled_sampling() -> str:
@@ -77,7 +101,7 @@ def scheduled_sampling() -> str:
     }
     rows = torch.tensor([[p_gold(curve, update) for update in updates.tolist()] for curve in schedules.values()])
     columns = [str(update) for update in updates.tolist()]
-    return table(rows, list(schedules), columns, "p_gold by update")
+    return table(rows, Axis(list(schedules), "schedule"), Axis(columns, "update"), "p_gold by update", unit="p_gold")
 
 
 def architectures() -> str:
@@ -88,7 +112,13 @@ def architectures() -> str:
         [[cost[kind].longest_path / n for cost, n in zip(costs, lengths, strict=True)] for kind in range(4)]
     )
     layers = [row.layer for row in costs[0]]
-    return table(rows, layers, [str(n) for n in lengths], "longest way, as a share of the length")
+    return table(
+        rows,
+        Axis(layers, "layer"),
+        Axis([str(n) for n in lengths], "length n"),
+        "longest path, as a share of the length",
+        unit="path / n",
+    )
 
 
 def gates() -> str:
@@ -97,7 +127,13 @@ def gates() -> str:
     torch.nn.init.constant_(gate.convolve.weight, 0.25)
     x = torch.full((1, 4, 11, 11), -0.3)
     x[:, :, 3:6, 6:9] = 3.0
-    return table(gate.multiplier(x)[0, 0], numbers(11), numbers(11), "a gate over a picture")
+    return table(
+        gate.multiplier(x)[0, 0],
+        Axis(numbers(11), "row"),
+        Axis(numbers(11), "column"),
+        "a gate over a picture",
+        unit="gate",
+    )
 
 
 def multi_head() -> str:
@@ -109,7 +145,9 @@ def multi_head() -> str:
     x = sinusoids(10, 32, "sinusoidal")[None].float()
     read = attention(x, attention.project(x), weights=True)
     assert read.weights is not None
-    return table(read.weights[0, 0], numbers(10), numbers(10), "positions find their neighbours")
+    return table(
+        read.weights[0, 0], Axis(numbers(10), "query"), Axis(numbers(10), "key"), "positions find their neighbours"
+    )
 
 
 def _states(encoder: RecurrentEncoder, x: Tensor) -> Tensor:

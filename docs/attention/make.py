@@ -89,7 +89,8 @@ def kept(table: list[dict[str, Any]]) -> str:
             for name, arm in entry["arms"].items()
         ]
         words = {field: entry[field] for field in Result._fields}
-        summary.append({**words, "metric": label_of(entry["metric"]), "arms": arms})
+        changed = {"recipe": Path(entry["recipe"]).stem, "metric": label_of(entry["metric"])}
+        summary.append({**words, **changed, "arms": arms})
     return json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -101,7 +102,7 @@ def result(measured: list[Result]) -> str:
 def _result(one: Result) -> str:
     lines = [
         f"**{one.name}**. {one.task} ({one.licence}; no {one.split_unit.removeprefix('a ')} is in two splits), "
-        f"`{one.recipe}`. Does the first beat the second? **{one.verdict}**",
+        f"`recipes/{one.recipe}.toml`. Does the first beat the second? **{one.verdict}**",
         "",
         _row(("", f"{one.metric}, mean ± deviation", "parameters", "minutes", "evidence")),
         _row(["---"] * 5),

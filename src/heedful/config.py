@@ -7,14 +7,14 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import tomlkit
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from heedful.errors import ConfigError
 from heedful.refusals import explained
-from heedful.sections import sections_in, wants_text
+from heedful.sections import refuse_unused, sections_in, wants_text
 from heedful.toml import Layer, Tree, origin_of, parse_toml
 
 
@@ -22,6 +22,11 @@ class Config(BaseModel):
     """Base of every configuration section: frozen, no unknown keys, no silent conversion of types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _every_setting_has_an_effect(self) -> Self:
+        refuse_unused(self)
+        return self
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)
@@ -39,7 +44,7 @@ def read_toml(path: Path) -> Layer:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        hint = "`heedful init` writes a complete one; `heedful config presets` lists names."
+        hint = "`heedful init` writes one, and `heedful init --recipe NAME` copies one that comes with heedful."
         raise ConfigError(f"No configuration file at {path}.", hint=hint) from None
     except IsADirectoryError:
         hint = "Name the .toml file inside it."

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from heedful.errors import ConfigError
-from heedful.sections import every_key, other_kinds, own_keys, section_at, section_for
+from heedful.sections import every_key, other_kinds, own_keys, section_at, section_for, tag_at
 from heedful.toml import Layer, Tree, origin_of, place_of, sets
 
 
@@ -35,7 +35,7 @@ def explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers: 
         place = place_of(named, layers) or place_of([path], layers)
         return ConfigError(f"{place}{subject}{message}.")
     if error["type"].startswith("union_tag") and isinstance(found, dict):
-        return _unknown_kind(error, [*path, "kind"], layers)
+        return _unknown_kind(error, path, tag_at(kind, path), layers)
     place = place_of([path], layers)
     if error["type"] == "extra_forbidden":
         if other := _key_of_another_kind(kind, path, values, layers):
@@ -60,14 +60,15 @@ def _key_of_another_kind(
 ) -> ConfigError | None:
     """What to say where a later layer has changed the kind of a table, and a key of the former kind is left."""
     kinds = _kinds_with(kind, path, values)
-    chosen = [*path[:-1], "kind"]
+    tag = tag_at(kind, path[:-1])
+    chosen = [*path[:-1], tag]
     key_set, kind_set = ([n for n, layer in enumerate(layers) if sets(layer.values, one)] for one in (path, chosen))
     if not kinds or max(kind_set, default=-1) <= max(key_set, default=-1):
         return None
-    new = values[path[0]]["kind"]
+    new = values[path[0]][tag]
     where = origin_of(path, layers)
     message = f'{place_of([chosen], layers)}`{".".join(chosen)}` = "{new}" has no `{path[-1]}`, which {where} sets.'
-    hint = f'That is a table of kind = "{kinds[0]}": write another recipe for "{new}" (heedful init).'
+    hint = f'That is a table of {tag} = "{kinds[0]}": write another recipe for "{new}" (heedful init).'
     return ConfigError(message, hint=hint)
 
 
@@ -76,9 +77,10 @@ def _kinds_with(kind: type[BaseModel], path: Sequence[str], values: Tree) -> lis
     return other_kinds(kind.model_fields[path[0]].annotation, values[path[0]], path[1]) if len(path) == 2 else []
 
 
-def _unknown_kind(error: ErrorDetails, path: Sequence[str], layers: Sequence[Layer]) -> ConfigError:
+def _unknown_kind(error: ErrorDetails, table: Sequence[str], tag: str, layers: Sequence[Layer]) -> ConfigError:
     """A table of a kind that there is not."""
-    found, known = error["input"]["kind"], re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected_tags", ""))
+    path = [*table, tag]
+    found, known = error["input"][tag], re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected_tags", ""))
     near = difflib.get_close_matches(str(found), known, n=1)
     hint = f"Did you mean `{near[0]}`?" if near else "`heedful config schema` lists what there is."
     return ConfigError(f"{place_of([path], layers)}`{'.'.join(path)}` cannot be {found!r}.", hint=hint)
@@ -90,7 +92,7 @@ def _nearest(kind: type[BaseModel], path: Sequence[str], values: Tree) -> str:
     keys = [key.split(".") for key in every_key(kind, values)]
     siblings = [key[-1] for key in keys if key[:-1] == table]
     if kinds := _kinds_with(kind, path, values):
-        return f'It is a key of `{table[0]}.kind` = "{kinds[0]}".'
+        return f'It is a key of `{table[0]}.{tag_at(kind, table)}` = "{kinds[0]}".'
     best = difflib.get_close_matches(name, list(dict.fromkeys([*siblings, *(key[-1] for key in keys)])), n=1)
     meant = [key for key in keys if [key[-1]] == best]
     meant = [key for key in meant if key[:-1] == table] or meant

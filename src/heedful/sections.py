@@ -1,27 +1,83 @@
-"""What a configuration class is made of: its keys, the tables inside it, and tables that come in several kinds.
+"""What a configuration class is made of: its keys, the tables inside it, tables that come in several kinds, and
+settings that belong to certain choices only.
 
-A field may hold one of several tables; each of them has a `kind` with a value of its own, and the table that is written
-says which it is. Where it does not, it is the first. Knows no file and no message.
+A field may hold one of several tables; each of them has a `kind` (or `method`) with a value of its own, and the table
+that is written says which it is. Where it does not, it is the first. Knows no file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator
 
-KIND = "kind"
+TAGS = ("kind", "method")  # the keys by which one of several tables says which it is
 
 
-def kind_of(value: Any, usual: str) -> str | None:
+def tag_of(section: type[BaseModel]) -> str | None:
+    """The key by which a table says which of several it is; None where there is one table only."""
+    return next((tag for tag in TAGS if tag in section.model_fields), None)
+
+
+def tag_at(kind: type[BaseModel], path: Sequence[str]) -> str:
+    """The key by which the table at this path says of which kind it is."""
+    section = kind
+    for name in path:
+        section = sections_in(section.model_fields[name].annotation)[0]
+    return tag_of(section) or TAGS[0]
+
+
+def kind_of(value: Any, usual: str, tag: str = "kind") -> str | None:
     """The kind that a table of values, or a configuration made of one, says it is; None for what is no table."""
-    found = value.get(KIND, usual) if isinstance(value, Mapping) else getattr(value, KIND, None)
+    found = value.get(tag, usual) if isinstance(value, Mapping) else getattr(value, tag, None)
     return found if isinstance(found, str) else None
 
 
-def by_kind(usual: str) -> Discriminator:
-    """How pydantic chooses among tables: by their `kind`, which may be left out where it is the usual one."""
-    return Discriminator(lambda value: kind_of(value, usual))
+def by_kind(usual: str, tag: str = "kind") -> Discriminator:
+    """How pydantic chooses among tables: by their `kind`, or another tag, which may be left out where it is the usual
+    one.
+    """
+    return Discriminator(lambda value: kind_of(value, usual, tag))
+
+
+def only_with(**choices: Collection[Any]) -> dict[str, Any]:
+    """Declare, as a field's `json_schema_extra`, with which values of other fields the field has any effect.
+
+    `only_with(encoder=("gru", "lstm"))`: with any other encoder it does nothing, and may not be set.
+    """
+    return {"only_with": {choice: list(values) for choice, values in choices.items()}}
+
+
+def unused_settings(kind: type[BaseModel], values: Mapping[str, Any]) -> set[str]:
+    """Find the settings of a configuration with these values that have no effect, because of what others are."""
+    return {name for name, _ in _unused(kind, values)}
+
+
+def refuse_unused(config: BaseModel) -> None:
+    """Raise ValueError for a setting that is not at its default and has no effect."""
+    values = {name: getattr(config, name) for name in type(config).model_fields}
+    for name, choice in _unused(type(config), values):
+        default = type(config).model_fields[name].default
+        if values[name] == default:
+            continue
+        wanted = " or ".join(json.dumps(value) for value in _only_with(type(config), name)[choice])
+        way_out = f"leave it out, or set it to {json.dumps(default)}" if default is not None else "leave it out"
+        raise ValueError(f"`{name}` is of `{choice}` = {wanted}, but that is {json.dumps(values[choice])}: {way_out}")
+
+
+def _unused(kind: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The settings without effect, each with the choice that makes it so."""
+    for name in kind.model_fields:
+        for choice, effective in _only_with(kind, name).items():
+            if values.get(choice, kind.model_fields[choice].default) not in effective:
+                yield name, choice
+                break
+
+
+def _only_with(kind: type[BaseModel], name: str) -> dict[str, list[Any]]:
+    extra = kind.model_fields[name].json_schema_extra
+    return cast(dict[str, list[Any]], extra.get("only_with", {})) if isinstance(extra, dict) else {}
 
 
 def sections_in(annotation: Any) -> list[type[BaseModel]]:
@@ -35,7 +91,7 @@ def section_for(annotation: Any, values: Any) -> type[BaseModel] | None:
     """The class of the table that these values are for; None where the annotation holds no table."""
     sections = sections_in(annotation)
     if len(sections) > 1 and isinstance(values, Mapping):
-        return next((section for section in sections if values.get(KIND) in _kinds(section)), sections[0])
+        return next((section for section in sections if values.get(tag_of(section)) in _kinds(section)), sections[0])
     return sections[0] if sections else None
 
 
@@ -47,7 +103,8 @@ def other_kinds(annotation: Any, values: Any, key: str) -> list[str]:
 
 
 def _kinds(section: type[BaseModel]) -> tuple[str, ...]:
-    return get_args(section.model_fields[KIND].annotation) if KIND in section.model_fields else ()
+    tag = tag_of(section)
+    return get_args(section.model_fields[tag].annotation) if tag is not None else ()
 
 
 def own_keys(kind: type[BaseModel], location: Sequence[str | int]) -> list[str]:

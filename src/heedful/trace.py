@@ -56,6 +56,7 @@ class Trace(NamedTuple):
 
     source: pieces and "</s>".  consumed: "<s>" and pieces.  predicted: pieces and "</s>".
     log_p: the natural log-probability of each predicted token given those before it.
+    source_text, output_text: what the tokens are of, as a person reads it; "" where nobody said.
     """
 
     source: list[str]
@@ -63,6 +64,8 @@ class Trace(NamedTuple):
     predicted: list[str]
     log_p: list[float]
     maps: list[Map]
+    source_text: str = ""
+    output_text: str = ""
 
     def map(self, name: str) -> Map:
         """The map of this name; ValueError that lists the names there are."""

@@ -9,7 +9,6 @@ from aims import aims_of
 from measure import ChildFailed, Spread, alternate, child, ratios, short_reason, spread
 from results import Results, between_marks
 from rows import Row, markdown_table, text_table
-from tests.house.source import ROOT
 
 ROW = Row("speed (tokens/s)", "ours", Spread(900, 1000, 1234.5), Spread(1, 1.5, 2), "a note")
 
@@ -78,10 +77,6 @@ def test_failures_name_no_place_of_this_machine() -> None:
         child([sys.executable, "-c", program], threads=1)
     assert str(Path.home()) not in str(failure.value)
     assert short_reason(str(failure.value)) == "ValueError: ~ is full"
-
-
-def test_readme_has_its_marks() -> None:
-    assert "new" in between_marks((ROOT / "README.md").read_text("utf-8"), "benchmarks", "new")
 
 
 def test_decoding_aims_by_hand() -> None:

@@ -11,11 +11,13 @@ import pytest
 import torch
 from tests.house.source import ROOT
 
+PAGES = ("README.md", "docs/benchmarks.md")
+
 
 @pytest.mark.slow
 def test_quick_run_measures_every_part(tmp_path: Path) -> None:
     output = tmp_path / "latest.json"
-    readme = (ROOT / "README.md").read_text()
+    before = {page: (ROOT / page).read_text("utf-8") for page in PAGES}
     done = subprocess.run(
         [sys.executable, str(ROOT / "benchmarks" / "run"), "--quick", "--threads", "1", "--output", str(output)],
         capture_output=True,
@@ -30,7 +32,7 @@ def test_quick_run_measures_every_part(tmp_path: Path) -> None:
     assert all(part["rows"] for part in kept["parts"].values())
     for row in ("Heedful, float32", "torch.nn.Transformer loop", "heedful translate, one line", "whole step: length"):
         assert row in done.stdout
-    assert (ROOT / "README.md").read_text() == readme, "a smoke test leaves README's table alone"
+    assert {page: (ROOT / page).read_text("utf-8") for page in PAGES} == before, "a smoke test leaves the tables alone"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -47,6 +47,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, kind: str) -> Mirror:
     mirror = Mirror(train_tokenizer(config, LINES, seed=1))
     module = ModuleType("heedful.pipeline.load")
     module.load = lambda path: mirror  # pyright: ignore[reportAttributeAccessIssue]
+    module.remark_on = lambda path: None  # pyright: ignore[reportAttributeAccessIssue]
     monkeypatch.setitem(sys.modules, "heedful.pipeline.load", module)
     return mirror
 

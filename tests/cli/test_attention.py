@@ -30,17 +30,18 @@ class TestMembers:
         shown = heedful("attention", "show", "local-p").out
         assert "heedful.attention.LocalP, heedful.attention.PositionPredictor" in shown
         assert "Luong 2015, 3.2" in shown
-        assert "docs/attention/luong.md" in shown
+        assert "docs/" not in shown, "an installed heedful has no pages"
         assert "it is as good as the place that it predicts." in shown
         assert json.loads(heedful("attention", "show", "top-k", "--json").out)["symbols"] == ["attention.TopK"]
 
     def test_show_what_was_measured(self, heedful: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
         arms = [measured.Arm("3 hops", "81.00 ± 1.41 (3 seeds)", 12_345, 0.5, {"hit@1": 97.0})]
-        result = measured.Result("memory", "Memory", "bAbI 2", "CC BY", "a story", "r.toml", "accuracy", arms, "yes")
+        result = measured.Result("memory", "Memory", "bAbI 2", "CC BY", "a story", "babi", "accuracy", arms, "yes")
         monkeypatch.setattr(measured, "results", lambda page: [result] if page == "memory" else [])
         shown = heedful("attention", "show", "memory").out
         assert "Memory: bAbI 2. Does the first beat the second? yes" in shown
         assert "81.00 ± 1.41 (3 seeds)" in shown
+        assert "heedful init --recipe babi" in shown
         (found,) = json.loads(heedful("attention", "show", "memory", "--json").out)["results"]
         assert found["arms"][0]["evidence"] == {"hit@1": 97.0}
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.house.source import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -141,3 +142,58 @@ def test_written_recipe_can_be_shown(heedful: Callable) -> None:
     code, out, _ = heedful("config", "show", "recipe.toml")
     assert code == 0
     assert "recipe.toml, line" in out
+
+
+class TestRecipe:
+    """`--recipe` copies a recipe that comes with heedful."""
+
+    def test_is_copied_with_its_comments(self, folder: Path, heedful: Callable) -> None:
+        code, out, err = heedful("init", "--recipe", "reverse", "--output", "my first.toml")
+        assert (code, out) == (0, "my first.toml\n")
+        assert "Recipe reverse, as it comes with heedful." in err
+        shipped = (ROOT / "recipes" / "reverse.toml").read_text("utf-8")
+        copied = (folder / "my first.toml").read_text("utf-8")
+        assert copied == shipped.replace("recipes/reverse.toml", "'my first.toml'"), "its comments name the copy"
+        assert "#   heedful train 'my first.toml'\n" in copied
+
+    @pytest.mark.parametrize("path", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda path: path.stem)
+    def test_says_the_same(self, path: Path, folder: Path, heedful: Callable) -> None:
+        assert heedful("init", "--recipe", path.stem).code == 0
+        assert tomllib.loads((folder / "recipe.toml").read_text()) == tomllib.loads(path.read_text())
+
+    @pytest.mark.parametrize("name", ["cmudic", "recipes/cmudict.toml", "cmudict.toml"])
+    def test_the_nearest_name_is_suggested(self, name: str, folder: Path, heedful: Callable) -> None:
+        code, out, err = heedful("init", "--recipe", name)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: No recipe `{name}` comes with heedful.\n")
+        assert "Did you mean `cmudict`? There are: architectures, articles-rnn, " in err
+        assert not (folder / "recipe.toml").exists()
+
+    @pytest.mark.parametrize("name", ["../pyproject", "xyzzy", ""])
+    def test_an_unknown_name_lists_all(self, name: str, heedful: Callable) -> None:
+        _, _, err = heedful("init", "--recipe", name)
+        assert "hint: There are: architectures, " in err
+        assert ", reverse, " in err
+
+    @pytest.mark.parametrize(
+        ("others", "named"),
+        [
+            (["--preset", "character"], "--preset"),
+            (["--dev", "a.en", "a.de"], "--dev"),
+            (["seed=5"], "seed=5"),
+        ],
+    )
+    def test_nothing_else_goes_with_it(self, others: list[str], named: str, folder: Path, heedful: Callable) -> None:
+        code, _, err = heedful("init", "--recipe", "reverse", *others)
+        assert code == 2
+        assert f"--recipe copies a whole recipe, so {named} cannot go with it." in err
+        assert "heedful train recipe.toml key=value" in err
+        assert not (folder / "recipe.toml").exists()
+
+    def test_an_existing_file_stays(self, folder: Path, heedful: Callable) -> None:
+        (folder / "recipe.toml").write_text("mine")
+        assert heedful("init", "--recipe", "reverse").code == 2
+        assert (folder / "recipe.toml").read_text() == "mine"
+
+    def test_a_missing_recipe_leads_to_it(self, heedful: Callable) -> None:
+        assert "`heedful init --recipe NAME` copies one" in heedful("train", "recipes/reverse.toml").err

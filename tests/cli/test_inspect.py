@@ -8,7 +8,7 @@ import torch
 
 from heedful.config import to_tree
 from heedful.data.config import DataConfig
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.inspection.document import trace_from_tree
 from heedful.models.bundle import Bundle, save_bundle
 from heedful.models.config import TransformerConfig
@@ -35,7 +35,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         activation="relu",
         tie="none",
     )
-    data, search = DataConfig(catalogue="cmudict"), SearchConfig(max_extra=3)
+    data, search = DataConfig(catalogue="cmudict"), BeamSearch(max_extra=3)
     recipe = Recipe(data=data, tokenizer=tokenizer, model=model, search=search)
     tokenizers = train_tokenizers(tokenizer, PAIRS, seed=1)
     with torch.random.fork_rng(devices=[]):
@@ -52,14 +52,14 @@ def test_blocks_are_the_default(heedful, bundle: Path) -> None:
     lines = done.out.split("\n")
     assert lines[0] == "h e e d f u l </s>"
     assert lines[1].startswith("  ⇒ HH IY D </s>   log p -")
-    assert "decoder.1.cross, mean of heads: each row reads the columns" in lines
+    assert "Cross-attention, decoder layer 1, mean of heads" in lines
     assert any(line.startswith(" HH → IY ") for line in lines)
     assert "\x1b" not in done.out
 
 
 def test_layer_head_and_kind_choose_the_blocks(heedful, bundle: Path) -> None:
     out = heedful("inspect", str(bundle), "need", "--kind", "encoder", "--layer", "0", "--head", "1").out
-    assert "encoder.0.self, head 1: each row reads the columns" in out
+    assert "Self-attention, encoder layer 0, head 1" in out
 
 
 def test_json_is_the_trace_one_line_a_text(heedful, bundle: Path) -> None:

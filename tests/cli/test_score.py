@@ -50,7 +50,7 @@ def test_first_tokens_are_a_distribution(bundle: Path, score: Callable) -> None:
     outcome = score(["ab"] * 4, ["", "a", "b", "c"], "--json")
     first = [json.loads(line)["tokens"][0][1] for line in outcome.out.splitlines()]
     translator = load(bundle)
-    model, batch = translator.model, collate([(translator.tokenizers.source.encode("ab"), [])], [0])
+    model, batch = translator.backend.model, collate([(translator.tokenizers.source.encode("ab"), [])], [0])
     with torch.inference_mode():
         hidden, _ = model.step(model.start(model.encode(batch.src, batch.src_mask), 1), torch.tensor([BOS]))
         others = model.logits(hidden).softmax(dim=-1)[0, [PAD, UNK, BOS]].sum()

@@ -32,7 +32,7 @@ def test_is_written_and_used(run: Path, tmp_path: Path, heedful: Callable) -> No
     found = heedful(*asked)
     assert (found.code, found.err) == (0, "")
     loaded = load(run)
-    assert loaded.shortlist is not None
+    assert loaded.backend.shortlist is not None
     shown = [one.text for one in loaded.with_search({"shortlist": True}).translate(["a b c", "d", "", "f e"])]
     assert found.out == "".join(f"{text}\n" for text in shown)
 
@@ -44,7 +44,7 @@ def test_is_written_and_used(run: Path, tmp_path: Path, heedful: Callable) -> No
 def test_what_is_missing_of_dev(run: Path, heedful: Callable) -> None:
     """Counted anew, token by token."""
     facts = json.loads(heedful("shortlist", str(run), "--k", "1", "--frequent", "0", "--json").out)
-    shortlist = load(run).shortlist
+    shortlist = load(run).backend.shortlist
     assert shortlist is not None
     dev = open_store(run / "data" / "dev")
     tokens = missing = candidates = 0
@@ -65,9 +65,9 @@ def test_evaluation_says_so_in_its_signature(run: Path, heedful: Callable) -> No
 
 def test_stays_when_checkpoints_are_averaged(run: Path, heedful: Callable) -> None:
     heedful("shortlist", str(run), "--k", "3")
-    before = load(run).shortlist
+    before = load(run).backend.shortlist
     assert heedful("average", str(run), "--last", "1").code == 0
-    after = load(run).shortlist
+    after = load(run).backend.shortlist
     assert before is not None
     assert after is not None
     assert after.likely.equal(before.likely)

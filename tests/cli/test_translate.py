@@ -16,6 +16,7 @@ from tests.pipeline.little import untrained_bundle
 
 from heedful.decoding.translator import Translator
 from heedful.pipeline.load import load
+from heedful.tasks.table import translator_of
 
 PAIRS = [("abc de", "cba ed"), ("fgh\u2028i", "ihg\x0b\x85f"), ("jk ü", "ü kj"), ("lm", "ml")]
 
@@ -183,7 +184,7 @@ class TestOptions:
 
     def test_greedy(self, bundle: Path, give: Callable, heedful: Callable) -> None:
         loaded = load(bundle)
-        greedy = Translator(loaded.model, loaded.tokenizers, loaded.search.model_copy(update={"beam": 1}))
+        greedy = translator_of(loaded.backend.model, loaded.tokenizers, loaded.search.model_copy(update={"beam": 1}))
         lines = ["abc", "de fg", "jk ü"]
         give("".join(f"{line}\n" for line in lines).encode())
         wanted = "".join(f"{found.text}\n" for found in greedy.translate(lines))

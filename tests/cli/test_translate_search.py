@@ -68,7 +68,7 @@ def texts(found: list[Translation]) -> list[str]:
 class TestMbr:
     @pytest.mark.parametrize("utility", ["chrf", "bleu", "edit", "edit-characters"])
     def test_is_the_python_interface(self, utility: str, bundle: Path, run: Callable) -> None:
-        search = {"mbr_samples": 6, "mbr_utility": utility, "seed": 3}
+        search = {"samples": 6, "utility": utility, "seed": 3}
         wanted = texts(load(bundle).with_search(search).translate(LINES))
         assert run("--mbr", "6", "--mbr-utility", utility, "--seed", "3") == wanted
 
@@ -92,7 +92,7 @@ class TestMbr:
             (("--mbr", "4", "--beam", "3"), "--beam with --mbr: MBR chooses among samples, and searches for none."),
             (("--mbr-utility", "bleu"), "--mbr-utility without --mbr."),
             (("--mbr-candidates", "both"), "--mbr-candidates without --mbr."),
-            (("--mbr", "4", "--mbr-utility", "comet"), "`mbr_utility` must be 'chrf', 'bleu', 'edit' or"),
+            (("--mbr", "4", "--mbr-utility", "comet"), "`utility` must be 'chrf', 'bleu', 'edit' or"),
             (("--mbr", "4", "--require", "a"), "Required phrases need beam search"),
             (("--temperature", "1", "--require", "a"), "Required phrases need beam search"),
             (("--no-repeat-ngram", "2", "--require", "a"), "Required phrases and no_repeat_ngram exclude each other."),

@@ -1,6 +1,10 @@
 """Splitting a corpus: sizes, groups, names, and nothing overwritten."""
 
+import errno
 import gzip
+import os
+import shutil
+import signal
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -78,6 +82,98 @@ def test_never_overwrites(files: list[Path], tmp_path: Path) -> None:
         split_corpus(files, tmp_path, Sizes(10, 10, seed=1), NAMES)
     assert (tmp_path / "dev.de").read_text() == "precious"
     assert not (tmp_path / "train.en").exists()
+
+
+PLACES = 7  # one more than files that are linked into their places: then while the hidden folder is removed
+
+
+@pytest.mark.parametrize("verb", ["split", "get"])
+@pytest.mark.parametrize("linked", range(PLACES))
+def test_killed_while_the_files_get_their_places(verb: str, linked: int, files: list[Path], tmp_path: Path) -> None:
+    """A real kill, after so many: the next call is not refused, and what stands there is whole and of that call."""
+    out = tmp_path / "out"
+
+    def write(seed: int) -> None:
+        if verb == "split":
+            split_corpus(files, out, Sizes(20, 30, seed), NAMES)
+        else:
+            data = catalogue.get("reverse", pairs=100 + seed)
+            write_splits({split: partial(data.read, split) for split in data.about.splits}, out)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            left, link = [linked], os.link
+
+            def until_killed(part: Path, place: Path) -> None:
+                if not left[0]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                left[0] -= 1
+                link(part, place)
+
+            os.link = until_killed
+            shutil.rmtree = lambda *_arguments, **_options: os.kill(os.getpid(), signal.SIGKILL)
+            write(1)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    write(2)
+    again = {path.name: path.read_bytes() for path in out.iterdir()}
+    shutil.rmtree(out)
+    write(2)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == again
+
+
+def test_another_one_s_files_are_not_taken_back(files: list[Path], tmp_path: Path) -> None:
+    """Somebody has put a file of that name there after the kill."""
+    dead = os.fork()
+    if dead == 0:
+        os._exit(0)
+    os.waitpid(dead, 0)
+    staging = tmp_path / "out" / f".new files.{dead}.partial"
+    staging.mkdir(parents=True)
+    (staging / "train.en").write_text("of the killed one")
+    (tmp_path / "out" / "train.en").write_text("mine")
+    with pytest.raises(ConfigError, match=r"train\.en exists already"):
+        split_corpus(files, tmp_path / "out", Sizes(20, 30, 1), NAMES)
+    assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [("train.en", "mine")]
+
+
+def test_an_error_leaves_nothing(tmp_path: Path) -> None:
+    """The second file of the corpus ends too early, which is seen when the first is half split."""
+    paths = [tmp_path / "a.en", tmp_path / "a.de"]
+    paths[0].write_text("".join(f"s{n}\n" for n in range(50)))
+    paths[1].write_text("".join(f"t{n}\n" for n in range(49)))
+    with pytest.raises(HeedfulError, match="not aligned"):
+        split_corpus(paths, tmp_path / "new" / "out", Sizes(5, 5, 1), NAMES)
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_hard_links(files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on file systems of cards and sticks."""
+
+    def refused(_part: Path, _place: Path) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refused)
+    split_corpus(files, tmp_path / "out", Sizes(20, 30, 1), NAMES)
+    assert len(list((tmp_path / "out").iterdir())) == 6
+
+
+def test_a_file_that_was_made_meanwhile_stays(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = os.link
+
+    def taken(part: Path, place: Path) -> None:
+        if place.name == "dev.en":
+            place.write_text("theirs")
+        link(part, place)
+
+    monkeypatch.setattr(os, "link", taken)
+    with pytest.raises(ConfigError, match=r"dev\.en was made by somebody else meanwhile"):
+        split_corpus(files, tmp_path / "out", Sizes(20, 30, 1), NAMES)
+    assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [("dev.en", "theirs")]
 
 
 @pytest.mark.parametrize(("dev", "test"), [(0, 0), (-1, 5)])

@@ -11,6 +11,7 @@ from heedful.data import store as store_module
 from heedful.data.corpus import Pair, fingerprint
 from heedful.data.store import PairStore, build_store, open_store
 from heedful.errors import HeedfulError
+from heedful.records.checksums import SUMS
 
 CORPUS = pairs(100)
 TOKENIZERS = word_tokenizers(CORPUS)
@@ -74,7 +75,7 @@ def test_replaces_an_older_store(store: PairStore, tmp_path: Path) -> None:
     build_store(tmp_path / "store", CORPUS[:5], TOKENIZERS, max_length=40)
     assert len(open_store(tmp_path / "store")) == 5
     assert store.pair(99) == CORPUS[99]  # what was mapped before stays readable
-    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == ["pairs.arrow", "store.json"]
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == [SUMS, "pairs.arrow", "store.json"]
 
 
 def test_nothing_left(tmp_path: Path) -> None:
@@ -101,8 +102,22 @@ class TestDamage:
     def test_cut_off(self, store: PairStore, tmp_path: Path) -> None:
         path = tmp_path / "store" / "pairs.arrow"
         path.write_bytes(path.read_bytes()[:-20])
+        with pytest.raises(HeedfulError, match="is damaged: it is not as it was written"):
+            open_store(tmp_path / "store")
+        (tmp_path / "store" / SUMS).unlink()  # of an earlier version
         with pytest.raises(HeedfulError, match="is damaged: it should have"):
             open_store(tmp_path / "store")
+
+    @pytest.mark.parametrize("name", ["pairs.arrow", "store.json"])
+    def test_a_flipped_byte(self, name: str, store: PairStore, tmp_path: Path) -> None:
+        """Of the same size, at ten places."""
+        path = tmp_path / "store" / name
+        whole = path.read_bytes()
+        for place in range(0, len(whole), len(whole) // 10):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(HeedfulError, match=f"{name} is damaged: it is not as it was written") as caught:
+                open_store(tmp_path / "store")
+            assert "it is made from the corpus" in (caught.value.hint or "")
 
     def test_overwritten(self, store: PairStore, tmp_path: Path) -> None:
         path = tmp_path / "store" / "pairs.arrow"
@@ -113,6 +128,7 @@ class TestDamage:
     def test_other_version(self, store: PairStore, tmp_path: Path) -> None:
         path = tmp_path / "store" / "store.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "format": 0}))
+        (tmp_path / "store" / SUMS).unlink()
         with pytest.raises(HeedfulError, match="a store of another version"):
             open_store(tmp_path / "store")
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import torch
 from tests.models.tiny import tiny_config
 
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch, with_changes
 from heedful.decoding.translator import Translator
 from heedful.models.transformer import Transformer
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizers
 
@@ -24,5 +25,5 @@ def translator(changes: Mapping[str, object] | None = None) -> Translator:
     config = tiny_config({"n_encoder_layers": 1, "n_decoder_layers": 1})
     size = len(TOKENIZERS.target)
     model = Transformer(config, size, size).double()
-    search = SearchConfig.model_validate({"beam": 3, "max_extra": 3, **(changes or {})})
-    return Translator(model, TOKENIZERS, search)
+    search = with_changes(BeamSearch(beam=3, max_extra=3), changes or {})
+    return translator_of(model, TOKENIZERS, search)

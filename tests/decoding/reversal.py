@@ -7,15 +7,16 @@ from functools import cache
 import torch
 
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch, with_changes
 from heedful.decoding.translator import Translator
 from heedful.models.config import TransformerConfig
 from heedful.models.interface import Seq2Seq
 from heedful.models.kinds import build_model
+from heedful.tasks.table import compute_loss, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizers
 from heedful.training.config import TrainingConfig
-from heedful.training.loop import build_optimizer, compute_loss
+from heedful.training.loop import build_optimizer
 
 LETTERS = "a b c d e f g h"
 TOKENIZERS: Tokenizers = train_tokenizers(
@@ -61,4 +62,4 @@ def model() -> Seq2Seq:
 
 def reverser(changes: Mapping[str, object] | None = None) -> Translator:
     """The trained model with some search settings changed."""
-    return Translator(model(), TOKENIZERS, SearchConfig.model_validate({"beam": 4, **(changes or {})}))
+    return translator_of(model(), TOKENIZERS, with_changes(BeamSearch(beam=4), changes or {}))

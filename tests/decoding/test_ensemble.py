@@ -5,15 +5,16 @@ import torch
 from tests.decoding.letters import TOKENIZERS, translator
 from tests.models.tiny import PAIRS, batch_of, tiny_config, tiny_model
 
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch, with_changes
 from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.translator import Translator
 from heedful.models.interface import Seq2Seq
 from heedful.models.transformer import Transformer
+from heedful.tasks.table import translator_of
 
 LINES = ["a b c", "", "f", "a b c d e f a b c", "c c", "d"]
 MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
-SEARCHES = [{"beam": 1}, {"beam": 3}, {"temperature": 1.0}, {"mbr_samples": 5, "mbr_utility": "edit"}]
+SEARCHES = [{"beam": 1}, {"beam": 3}, {"temperature": 1.0}, {"samples": 5, "utility": "edit"}]
 
 
 def other_model(seed: int, width: int = 24) -> Transformer:
@@ -24,8 +25,8 @@ def other_model(seed: int, width: int = 24) -> Transformer:
 
 
 def of(models: list[Seq2Seq], mean: Mean = "arithmetic", **search: object) -> Translator:
-    settings = SearchConfig.model_validate({"beam": 3, "max_extra": 3, **search})
-    return Translator(Ensemble(models, mean), TOKENIZERS, settings)
+    settings = with_changes(BeamSearch(beam=3, max_extra=3), search)
+    return translator_of(Ensemble(models, mean), TOKENIZERS, settings)
 
 
 @MEANS
@@ -33,7 +34,7 @@ def of(models: list[Seq2Seq], mean: Mean = "arithmetic", **search: object) -> Tr
 @pytest.mark.parametrize("search", SEARCHES, ids=["greedy", "beam", "sampling", "mbr"])
 def test_the_same_model_is_the_model(mean: Mean, copies: int, search: dict[str, object]) -> None:
     alone = translator(search)
-    together = of([alone.model] * copies, mean, **search)
+    together = of([alone.backend.model] * copies, mean, **search)
     for left, right in zip(alone.translate(LINES), together.translate(LINES), strict=True):
         assert left.text == right.text
         assert left.score == pytest.approx(right.score, abs=1e-5)
@@ -73,7 +74,7 @@ def test_whole_is_steps(mean: Mean) -> None:
 @pytest.mark.parametrize("search", SEARCHES, ids=["greedy", "beam", "sampling", "mbr"])
 def test_lines_in_any_batch(mean: Mean, search: dict[str, object]) -> None:
     """The members' states are reordered together: each line is found alone as in a batch, with the score of scoring."""
-    made = of([translator().model, other_model(5)], mean, **search)
+    made = of([translator().backend.model, other_model(5)], mean, **search)
     found = made.translate(LINES)
     for line, one in zip(LINES, found, strict=True):
         [alone] = made.translate([line])
@@ -83,7 +84,7 @@ def test_lines_in_any_batch(mean: Mean, search: dict[str, object]) -> None:
 
 
 def test_differs_from_its_members() -> None:
-    models: list[Seq2Seq] = [translator().model, other_model(5)]
+    models: list[Seq2Seq] = [translator().backend.model, other_model(5)]
     scores = [of(some).score(["a b c"], ["d e"])[0].log_p for some in ([models[0]], [models[1]], models)]
     assert min(scores[:2]) < scores[2] < max(scores[:2])
 

@@ -6,10 +6,10 @@ from tests.decoding.reversal import TOKENIZERS, lines, model, reverser
 
 from heedful.data.batch import collate
 from heedful.decoding.beam import beam_search
-from heedful.decoding.greedy import greedy_search
 from heedful.decoding.search import Request
+from heedful.decoding.stepping import greedy_search
 from heedful.layers.product import Precision
-from heedful.models.inference import for_inference
+from heedful.models.inference import Searchable, searchable
 from heedful.models.interface import Seq2Seq, State
 from heedful.text.vocabulary import BOS, EOS, PAD
 
@@ -40,7 +40,7 @@ class TestLaws:
 
     def test_log_probabilities_are_those_of_the_whole(self, precision: Precision, beam: int) -> None:
         """What was found step by step, decoded at once by the model of the same precision."""
-        ready = for_inference(model(), precision)
+        ready = searchable(model(), precision)
         for source, found in zip(
             SOURCES, reverser({"precision": precision, "beam": beam}).translate(SOURCES), strict=True
         ):
@@ -53,28 +53,28 @@ class TestLaws:
 
 @EVERY_PRECISION
 def test_one_beam_is_greedy(precision: Precision) -> None:
-    ready = for_inference(model(), precision)
+    ready = searchable(model(), precision)
     pairs = [(TOKENIZERS.source.encode(line), list[int]()) for line in SOURCES if line]
     batch = collate(pairs, range(len(pairs)))
     requests = [Request(len(source) + 5) for source, _ in pairs]
 
     def step(state: State, tokens: torch.Tensor) -> tuple[torch.Tensor, State]:
-        hidden, after = ready.step(state, tokens)
-        return ready.logits(hidden), after
+        hidden, after = ready.model.step(state, tokens)
+        return ready.readout(hidden), after
 
     with torch.inference_mode():
-        memory = ready.encode(batch.src, batch.src_mask)
-        greedy = greedy_search(step, ready.start(memory, 1), requests, 0.6)
-        beam = beam_search(step, ready.start(memory, 1), requests, beam=1, alpha=0.6)
+        memory = ready.model.encode(batch.src, batch.src_mask)
+        greedy = greedy_search(step, ready.model.start(memory, 1), requests, 0.6)
+        beam = beam_search(step, ready.model.start(memory, 1), requests, beam=1, alpha=0.6)
     for [left], [right] in zip(greedy, beam, strict=True):
         assert left.ids == right.ids
         assert left.score == pytest.approx(right.score, abs=1e-5)
 
 
-def log_p_of_each(ready: Seq2Seq, source: str, target: list[int]) -> list[float]:
+def log_p_of_each(ready: Searchable, source: str, target: list[int]) -> list[float]:
     batch = collate([(TOKENIZERS.source.encode(source), target)], [0])
-    hidden = ready(batch.src, batch.src_mask, batch.tgt_in)
-    log_p = ready.logits(hidden).float().log_softmax(-1)
+    hidden = ready.model(batch.src, batch.src_mask, batch.tgt_in)
+    log_p = ready.readout(hidden).float().log_softmax(-1)
     return log_p.gather(2, batch.tgt_out[:, :, None])[0, :, 0].tolist()
 
 

@@ -40,7 +40,7 @@ def test_every_candidate_keeps_them() -> None:
         assert "d" not in candidate.text
 
 
-@pytest.mark.parametrize("search", [{"temperature": 1.5}, {"mbr_samples": 9, "mbr_utility": "edit"}, {"beam": 1}])
+@pytest.mark.parametrize("search", [{"temperature": 1.5}, {"samples": 9, "utility": "edit"}, {"beam": 1}])
 def test_forbidding_works_with_every_search(search: dict[str, object]) -> None:
     for found in translator({**search, "max_extra": 9}).translate(
         LINES, rules=[Rules([], ["a", "b c", "⁇"])] * len(LINES)
@@ -94,7 +94,7 @@ def test_a_prefix_counts() -> None:
         made.translate(["a b"], prefixes=["a b c"], rules=[Rules(["d e f"])])
 
 
-@pytest.mark.parametrize("search", [{"temperature": 1.0}, {"mbr_samples": 4}])
+@pytest.mark.parametrize("search", [{"temperature": 1.0}, {"samples": 4}])
 def test_samples_cannot_be_made_to_hold_phrases(search: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="Required phrases need beam search"):
         translator(search).translate(["a"], rules=[Rules(["b"])])

@@ -14,6 +14,7 @@ from heedful.decoding.search import Request
 from heedful.decoding.shortlist import Shortlist, load_shortlist, save_shortlist, shortlist_of, vocabulary_map
 from heedful.decoding.translator import Translator
 from heedful.errors import HeedfulError
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 
@@ -24,7 +25,7 @@ SEARCHES: list[dict[str, object]] = [
     {"beam": 1},
     {"beam": 3},
     {"temperature": 1.0},
-    {"mbr_samples": 6, "mbr_candidates": "both", "mbr_utility": "edit"},
+    {"samples": 6, "candidates": "both", "utility": "edit"},
 ]
 EVERY_SEARCH = pytest.mark.parametrize("search", SEARCHES, ids=["greedy", "beam", "sampling", "mbr"])
 
@@ -43,7 +44,7 @@ NEXT = table({"a": "bc", "b": "c", "c": "d", "d": "e", "e": "fa", "f": "a"})
 
 def narrowed(shortlist: Shortlist, search: dict[str, object]) -> Translator:
     made = translator({**search, "shortlist": True})
-    return Translator(made.model, made.tokenizers, made.search, shortlist)
+    return translator_of(made.backend.model, made.tokenizers, made.search, shortlist)
 
 
 @EVERY_SEARCH
@@ -77,7 +78,7 @@ def test_probabilities_are_those_among_the_candidates() -> None:
     ids = [LETTER.get(token.piece, 1) for token in found.tokens[:-1]]
     source = TOKENIZERS.source.encode("a b c")
     batch = collate([(source, ids)], [0])
-    logits = made.model.logits(made.model(batch.src, batch.src_mask, batch.tgt_in))[0]
+    logits = made.backend.model.logits(made.backend.model(batch.src, batch.src_mask, batch.tgt_in))[0]
     allowed = NEXT.allowed(source)
     allowed[[0, 2]] = False  # PAD and BOS are no outputs, but stay in the sum, as they do without a shortlist
     among = logits.masked_fill(~NEXT.allowed(source), float("-inf")).log_softmax(-1)
@@ -123,7 +124,7 @@ def test_there_must_be_one() -> None:
 def test_together_with_an_ensemble_prefixes_and_phrases() -> None:
     """All at once; and an ensemble of the same model twice is that model here too."""
     alone = narrowed(NEXT, {"beam": 4, "max_extra": 6})
-    twice = Translator(Ensemble([alone.model, alone.model]), alone.tokenizers, alone.search, NEXT)
+    twice = translator_of(Ensemble([alone.backend.model, alone.backend.model]), alone.tokenizers, alone.search, NEXT)
     asked = {"prefixes": ["e", "", "c"], "rules": [Rules(["f ."], ["b"]), Rules([], ["c"]), Rules(["d d"], ["e"])]}
     lines = ["a b", "a b c", "b"]
     for left, right in zip(alone.translate(lines, **asked), twice.translate(lines, **asked), strict=True):

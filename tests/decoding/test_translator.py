@@ -208,18 +208,18 @@ class TestTrace:
 
 def test_leaves_the_model_in_eval_mode_and_untouched() -> None:
     made = translator()
-    before = [parameter.clone() for parameter in made.model.parameters()]
-    made.model.train()
+    before = [parameter.clone() for parameter in made.backend.model.parameters()]
+    made.backend.model.train()
     made.translate(["a b"])
-    assert not made.model.training
-    assert all((old == new).all() for old, new in zip(before, made.model.parameters(), strict=True))
+    assert not made.backend.model.training
+    assert all((old == new).all() for old, new in zip(before, made.backend.model.parameters(), strict=True))
 
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_damaged_weights_are_an_error_and_no_silent_output(beam: int) -> None:
     broken = translator({"beam": beam})
     with torch.no_grad():
-        next(broken.model.parameters()).fill_(math.nan)
+        next(broken.backend.model.parameters()).fill_(math.nan)
     with pytest.raises(HeedfulError, match=r"no output for line 1.*\n.*NaN"):
         broken.translate(["a b c"])
 

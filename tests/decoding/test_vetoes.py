@@ -8,9 +8,9 @@ import torch
 from tests.decoding.table import SYMBOLS, A, B, V, exhaustive, random_table
 
 from heedful.decoding.beam import beam_search
-from heedful.decoding.greedy import greedy_search
 from heedful.decoding.sampling import sample
 from heedful.decoding.search import Hypothesis, Request
+from heedful.decoding.stepping import greedy_search
 from heedful.decoding.vetoes import BANNED, START, Vetoes, forbidding, units_of
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizer, train_tokenizer

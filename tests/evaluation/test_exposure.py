@@ -9,9 +9,9 @@ from tests.gallery.told import A, B, C, D, Rule, Told
 from tests.models.rivals import rival
 from tests.models.tiny import tiny_model
 
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.search import Request
-from heedful.decoding.searcher import Searcher
+from heedful.decoding.sequence_backend import SequenceBackend
 from heedful.errors import HeedfulError
 from heedful.evaluation.exposure import AfterError, AtPosition, Exposure, compounded, exposure, measure_exposure
 from heedful.models.interface import Seq2Seq
@@ -177,14 +177,13 @@ class TestRefusals:
 
     def test_a_model_that_answers_at_once(self) -> None:
         made = translator()
-        made.model = build_model(TaggerConfig(encoder="gru", d_model=8, d_hidden=8), 9, 9)
-        with pytest.raises(HeedfulError, match="answers at once, so it never reads what it has written") as caught:
+        made = translator_of(build_model(TaggerConfig(encoder="gru", d_model=8, d_hidden=8), 9, 9), made.tokenizers)
+        with pytest.raises(HeedfulError, match="Exposure bias needs a decoder"):
             measure_exposure(made, ["a"], ["a"])
-        assert "heedful evaluate" in str(caught.value.hint)
 
     def test_a_pair_that_is_too_long(self) -> None:
         made = translator()
-        made.model = tiny_model({"positions": "learned", "max_positions": 4})
+        made = translator_of(tiny_model({"positions": "learned", "max_positions": 4}), made.tokenizers)
         with pytest.raises(HeedfulError, match="Pair 2 has 5 tokens, but this model reads 4"):
             measure_exposure(made, ["a", "a b c d"], ["a", "a"])
 
@@ -207,7 +206,8 @@ class TestLaws:
     def test_up_to_the_first_error_both_ways_say_the_same(self, model: Seq2Seq) -> None:
         """Targets are the beginnings of greedy outputs: all is right, but the end of those that were cut."""
         sources = [source for source, _ in PAIRS]
-        said = [found[0].ids for found in Searcher(model, SearchConfig(beam=1), str)(sources, [Request(40)] * 4, 1)]
+        greedy = SequenceBackend(model, BeamSearch(beam=1), str)
+        said = [found[0].ids for found in greedy.hypotheses(sources, [Request(40)] * 4, 1)]
         pairs = [(source, ids[:3]) for source, ids in zip(sources, said, strict=True) if ids]
         whole = sum(0 < len(ids) <= 3 for ids in said)
         tokens = sum(len(target) + 1 for _, target in pairs)
@@ -226,6 +226,5 @@ def test_texts() -> None:
     made = translator()
     encode = made.tokenizers.source.encode
     texts = [("a b c", "c b"), ("d", "e f a")]
-    assert isinstance(made.model, Seq2Seq)
-    by_ids = exposure(made.model, [(encode(source), encode(target)) for source, target in texts], 2)
+    by_ids = exposure(made.backend.decoder("a test"), [(encode(source), encode(target)) for source, target in texts], 2)
     assert measure_exposure(made, [one for one, _ in texts], [other for _, other in texts], 2) == by_ids

@@ -1,49 +1,19 @@
 """The report: well-formed, asking nothing of the network, safe with any text, and true to the records."""
 
-import math
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from tests.evaluation.made_up import made_run
+from tests.evaluation.outline import Outline
 
-from heedful.evaluation.curves import chart_svg, charts_of, log_ticks, shown, ticks
+from heedful.evaluation.mistakes import REASONS
 from heedful.evaluation.report import NextCommand, Picture, report, write_report
-from heedful.evaluation.report_errors import errors_section, marked, select
+from heedful.evaluation.report_errors import errors_section, select
 from heedful.records.run import Run
 
-VOID = {"meta", "input", "wbr", "br", "line", "circle", "polyline", "path"}
+PICTURE = Picture("cat", "K AE T", ["K AE T"], "<svg></svg>", "Cross-attention, decoder layer 1, mean of 4 heads")
 HOSTILE = '<script>alert("1")</script>&amp;\'"'
-
-
-class Outline(HTMLParser):
-    """Checks that every element is closed in order, and collects ids, attributes and text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-        self.texts: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.texts.append(data)
-
-    def values(self, name: str) -> list[str | None]:
-        return [value for _, attribute, value in self.attributes if attribute == name]
 
 
 @pytest.fixture
@@ -53,9 +23,7 @@ def run(tmp_path: Path) -> Run:
 
 class TestPage:
     def test_is_well_formed_and_complete(self, run: Run) -> None:
-        outline = Outline(
-            report(run, [Picture("cat", "<svg></svg>", "wrote K AE T", right=True)], [NextCommand("a b", "c")])
-        )
+        outline = Outline(report(run, [PICTURE], [NextCommand("a b", "c")]))
         sections = ["scores", "curves", "attention", "errors", "data", "recipe", "next"]
         assert [value for tag, name, value in outline.attributes if (tag, name) == ("section", "id")] == sections
         assert [value for tag, name, value in outline.attributes if (tag, name) == ("a", "href")] == [
@@ -78,17 +46,36 @@ class TestPage:
         for row in run.read_results():
             assert f"{row.value:.2f}" in text
             assert f"{row.ci_low:.2f} – {row.ci_high:.2f}" in text
-        assert "n = 60 · lower is better" in text
-        assert "n = 60 · higher is better" in text
+        assert "60 lines · lower is better" in text
+        assert "60 lines · higher is better" in text
         signatures = [row.signature for row in run.read_results()]
         assert set(signatures) <= set(Outline(report(run)).values("data-copy"))
+
+    def test_rates_are_in_per_cent_and_spelt_out(self, run: Run) -> None:
+        text = " ".join(Outline(report(run)).texts)
+        bleu, wer = ({row.metric: row.value for row in run.read_results()}[name] for name in ("bleu", "wer"))
+        assert f"{wer:.2f}\u00a0%" in text
+        assert f"{bleu:.2f}\u00a0%" not in text
+        assert text.count("word error rate: per cent of lines not exactly right") == 1
+        assert "WER, %" in text  # over its curve
+
+    def test_pictures_say_layer_and_head_and_mark_what_is_wrong(self, run: Run) -> None:
+        wrong = PICTURE._replace(output="K AH T")
+        page = report(run, [PICTURE, wrong])
+        outline = Outline(page)
+        assert outline.texts.count("Cross-attention, decoder layer 1, mean of 4 heads") == 2
+        assert outline.texts.count("right") == 1
+        assert outline.texts.count("wrong") == 1
+        assert '<span class="wanted">AE</span><mark title="substitution: instead of AE">AH</mark>' in page
 
     def test_any_text_is_safe(self, tmp_path: Path) -> None:
         run, found = made_run(tmp_path / "demo", 0.2, count=5)
         mistake = found.errors[0]
         item = mistake.item._replace(id=HOSTILE, source=HOSTILE, references=[HOSTILE], output=HOSTILE + " x")
         run.write_errors([mistake._replace(item=item).record()])
-        page = report(run, [Picture(HOSTILE, "<svg></svg>", HOSTILE)], [NextCommand(HOSTILE, HOSTILE)])
+        page = report(
+            run, [Picture(HOSTILE, HOSTILE, [HOSTILE], "<svg></svg>", HOSTILE)], [NextCommand(HOSTILE, HOSTILE)]
+        )
         assert page.count("<script") == 1
         assert HOSTILE in Outline(page).texts
         assert HOSTILE in Outline(page).values("data-copy")
@@ -98,11 +85,12 @@ class TestPage:
         text = " ".join(Outline(report(run)).texts)
         assert "No scores yet" in text
         assert "incomplete: missing data_manifest.csv, results.csv, errors.jsonl" in text
-        assert "a.en a.de · 0 updates" in text
+        assert "a.en a.de · " in text
+        assert "0 updates · 0 seconds of training" in text
 
     def test_everything_right(self, tmp_path: Path) -> None:
         run, _ = made_run(tmp_path / "demo", 0.0)
-        assert "Every scored item was right." in report(run)
+        assert "Every scored line was right." in report(run)
 
     def test_is_written_whole(self, run: Run) -> None:
         write_report(run, run.folder / "report.html")
@@ -110,13 +98,6 @@ class TestPage:
 
 
 class TestErrors:
-    def test_marks(self) -> None:
-        assert marked("K AH T", ["K AE T"]) == 'K <mark title="instead of AE">AH</mark> T'
-        assert marked("K AE T S", ["K AE T"]) == 'K AE T <mark title="too much">S</mark>'
-        assert marked("K T", ["K AE T"]) == 'K <span class="gap" title="missing: AE">·</span> T'
-        assert marked("gesehn", ["gesehen"]) == 'geseh<span class="gap" title="missing: e">·</span>n'
-        assert marked("A B", ["X Y", "A B"]) == "A B"
-
     def test_the_surest_mistakes_of_each_reason_are_shown(self) -> None:
         records = [{"reason": "other", "score": -i, "id": i} for i in range(100)] + [
             {"reason": "copy", "score": -500, "id": "c"}
@@ -127,89 +108,23 @@ class TestErrors:
     def test_counts_and_shares(self, run: Run) -> None:
         records = run.read_errors()
         text = " ".join(Outline(errors_section(records, 60)).texts)
-        assert f"of 60 ({100 * len(records) / 60:.1f} %) equal none of their references" in text.replace("  ", " ")
+        share = f"{100 * len(records) / 60:.1f}\u00a0%"
+        assert f"{len(records)}  of 60 lines ({share}) equal none of their references" in text
+
+    def test_every_kind_is_explained_and_filters_its_lines(self, run: Run) -> None:
+        records = run.read_errors()
+        outline = Outline(errors_section(records, 60))
+        kinds = [value for tag, name, value in outline.attributes if (tag, name) == ("button", "data-reason")]
+        rows = [value for tag, name, value in outline.attributes if (tag, name) == ("tr", "data-reason")]
+        assert set(kinds) == set(rows) == {record["reason"] for record in records}
+        assert {REASONS[kind] for kind in kinds} <= set(outline.values("title"))
+        assert [value for tag, name, value in outline.attributes if (tag, name) == ("tr", "data-text")]
+
+    def test_reasons_of_earlier_versions_are_told_anew(self, run: Run) -> None:
+        old = [{**record, "reason": "one symbol", "reasons": ["one symbol"]} for record in run.read_errors()]
+        assert errors_section(old, 60) == errors_section(run.read_errors(), 60)
 
     def test_measures_that_say_nothing_of_an_item_have_no_column(self, run: Run) -> None:
         table = errors_section(run.read_errors(), 60)
         assert ">BLEU</th>" in table
         assert ">WER</th>" not in table
-
-
-def entry(event: str, update: int, **values: float) -> dict[str, object]:
-    return {"event": event, "update": update, "seconds": 3.0 * update, "time": "t", **values}
-
-
-class TestCurves:
-    LOG = (
-        {"event": "prepared", "train_pairs": 5, "time": "t"},
-        entry("train", 10, learning_rate=0.1, loss=3.0),
-        entry("train", 20, learning_rate=0.2, loss=2.0),
-        entry("validation", 20, best=True, loss=2.5, wer=50.0, perplexity=12.0, validation_seconds=1.0, sentences=500),
-        entry("train", 30, learning_rate=0.3, loss=float("nan")),
-        entry("validation", 30, best=False, loss=2.6, wer=51.0, perplexity=13.0, validation_seconds=1.0),
-    )
-
-    def test_charts(self) -> None:
-        charts = charts_of(self.LOG)
-        assert [chart.name for chart in charts] == ["loss", "perplexity", "wer", "learning_rate"]
-        loss, _, wer, rate = charts
-        assert [line.kind for line in loss.lines] == ["train", "validation"]
-        assert loss.lines[0] == ("train", [10, 20], [0.5, 1.0], [3.0, 2.0])
-        assert wer.title == "WER"
-        assert wer.chosen == 20
-        assert rate.chosen is None
-
-    def test_points_stand_where_their_values_are(self) -> None:
-        """Equal steps in value are equal steps on the axes, upwards for larger values."""
-        log = [entry("validation", update, wer=value) for update, value in ((0, 10.0), (50, 20.0), (100, 30.0))]
-        svg = chart_svg(charts_of(log)[0], "updates")
-        (points,) = re.findall(r'points="([^"]+)"', svg)
-        (x0, y0), (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in points.split(" "))
-        assert x1 - x0 == pytest.approx(x2 - x1, abs=0.11)
-        assert y0 - y1 == pytest.approx(y1 - y2, abs=0.11)
-        assert y0 > y1 > y2
-
-    @pytest.mark.parametrize("over", ["updates", "minutes"])
-    def test_is_well_formed_and_carries_its_values(self, over: str) -> None:
-        for chart in charts_of(self.LOG):
-            outline = Outline(chart_svg(chart, over))
-            assert outline.values("data-values") == [" ".join(f"{v:.6g}" for v in line.values) for line in chart.lines]
-            assert not any("nan" in (value or "") for _, _, value in outline.attributes)
-
-    def test_a_single_point_is_drawn(self) -> None:
-        (chart,) = charts_of([entry("train", 10, loss=0.0)])
-        assert 'class="dot train"' in chart_svg(chart, "updates")
-
-    def test_long_lines_are_thinned_but_keep_their_ends(self) -> None:
-        (chart,) = charts_of([entry("train", update, loss=1 / update) for update in range(1, 5001)])
-        (places,) = re.findall(r'data-at="([^"]+)"', chart_svg(chart, "updates"))
-        assert len(places.split()) == 400
-        assert (places.split()[0], places.split()[-1]) == ("1", "5000")
-
-    @pytest.mark.parametrize(
-        ("value", "text"),
-        [
-            (0, "0"),
-            (0.5, "0.5"),
-            (4000.0, "4,000"),
-            (0.00044721, "0.0004472"),
-            (1.23e-7, "1.2e-07"),
-            (2.5e6, "2.5e+06"),
-            (99.999, "100"),
-        ],
-    )
-    def test_labels(self, value: float, text: str) -> None:
-        assert shown(value) == text
-
-    @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 4000), (35.2, 58.9), (0, 1e-3), (-3, 2), (0.31, 0.32)])
-    def test_ticks_are_round_and_inside(self, low: float, high: float) -> None:
-        found = ticks(low, high)
-        assert 3 <= len(found) <= 7
-        assert all(low - 1e-12 <= tick <= high + 1e-12 for tick in found)
-        step = found[1] - found[0]
-        assert round(step / 10 ** math.floor(math.log10(step) + 1e-9), 6) in (1, 2, 5)
-
-    def test_logarithmic_ticks(self) -> None:
-        assert log_ticks(1.5, 30) == [2, 5, 10, 20]
-        assert log_ticks(1, 1e6) == [10.0**power for power in range(7)]
-        assert log_ticks(1.21, 1.39) == ticks(1.21, 1.39)

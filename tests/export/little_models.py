@@ -8,12 +8,13 @@ import torch
 from tests.pipeline.little import MEASURING, MODEL, TRAINING
 
 from heedful.config import to_tree
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import search_of, with_changes
 from heedful.decoding.translator import Translator
 from heedful.models.bundle import Bundle
 from heedful.models.kinds import build_model
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import train_tokenizers
 
 PAIRS = [("abc de. fghi", "cba ed. ihgf"), ("jk <s> #", "kj </s> ▁"), ("ab </s> abc", "a\\n￨ <pad>")]
@@ -39,8 +40,8 @@ def random_bundle(*changes: str, model: Mapping[str, object] | None = None) -> B
 
 def native(bundle: Bundle, search: Mapping[str, object]) -> Translator:
     """The native engine with some settings of search changed."""
-    settings = SearchConfig.model_validate({**bundle.recipe["search"], **search})
-    return Translator(bundle.model, bundle.tokenizers, settings)
+    settings = with_changes(search_of(bundle.recipe, "the bundle"), search)
+    return translator_of(bundle.model, bundle.tokenizers, settings)
 
 
 def letters(count: int, seed: int) -> list[str]:

@@ -6,16 +6,17 @@ from pathlib import Path
 import torch
 
 from heedful.config import read_toml, resolve
-from heedful.decoding.translator import Translator
 from heedful.export.parity import FLOAT32, Engine, Tolerance
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
 from heedful.recipe.recipe import Recipe
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 TOLERANCES: Mapping[str, Tolerance] = {"float32": FLOAT32, "spoilt": FLOAT32}
+POSITIONS = ("sinusoidal", "t2t", "learned", "relative", "t5", "rotary", "alibi", "none")
 SEARCH_LACKS = ("no_repeat_ngram",)
 
 
@@ -46,4 +47,4 @@ def open_export(folder: Path) -> Engine:
     tokenizers = load_tokenizers(folder)
     model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))
     load_weights(model, read_tensors(folder / "weights.safetensors"), folder)
-    return Translator(model, tokenizers, recipe.search)
+    return translator_of(model, tokenizers, recipe.search)

@@ -11,15 +11,15 @@ import torch
 
 from heedful.config import to_tree
 from heedful.data.config import DataConfig
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import search_of
 from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
 from heedful.export.targets import open_export, write_export
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
-from heedful.pipeline.engines import TextEngine
 from heedful.recipe.splits import load_split
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -65,10 +65,10 @@ def bundle(lines: list[str], shared_data: Path) -> Bundle:
 
 
 @pytest.fixture(scope="module")
-def engines(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> dict[str, TextEngine]:
+def engines(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
     """Everything that translates."""
-    plain = Translator(bundle.model, bundle.tokenizers, SearchConfig.model_validate(bundle.recipe["search"]))
-    found: dict[str, TextEngine] = {
+    plain = translator_of(bundle.model, bundle.tokenizers, search_of(bundle.recipe, "the bundle"))
+    found: dict[str, Translator] = {
         f"native {name}": plain.with_search({"precision": name}) for name in ("float32", "bfloat16", "int8")
     }
     for target in ("onnx", "ctranslate2"):
@@ -78,13 +78,13 @@ def engines(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     return found
 
 
-def in_groups(engine: TextEngine, lines: list[str], size: int) -> list[Translation]:
+def in_groups(engine: Translator, lines: list[str], size: int) -> list[Translation]:
     return [one for start in range(0, len(lines), size) for one in engine.translate(lines[start : start + size])]
 
 
 @pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize("name", ["native float32", "native bfloat16", "native int8", "onnx", "ctranslate2"])
-def test_of_any_size(name: str, beam: int, engines: dict[str, TextEngine], lines: list[str]) -> None:
+def test_of_any_size(name: str, beam: int, engines: dict[str, Translator], lines: list[str]) -> None:
     engine = engines[name].with_search({"beam": beam, "max_tokens": AT_ONCE})
     together = engine.translate(lines)
     assert len({found.text for found in together}) > len(lines) // 2  # it says something of its own for most

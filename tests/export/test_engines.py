@@ -122,7 +122,7 @@ class TestRefusals:
             (("--engine", "ctranslate2", "--type", "int3"), 'The target ctranslate2 has no precision "int3".'),
             (("--engine", "ctranslate2", "--temperature", "1"), "The engine ctranslate2 has no `temperature`."),
             (("--engine", "ctranslate2", "--seed", "7"), "The engine ctranslate2 has no `seed`."),
-            (("--engine", "ctranslate2", "--mbr", "4"), "The engine ctranslate2 has no `mbr_samples`."),
+            (("--engine", "ctranslate2", "--mbr", "4"), "The engine ctranslate2 has no `samples`."),
             (("--engine", "ctranslate2", "--no-repeat-ngram", "2"), "The engine ctranslate2 has no `no_repeat_ngram`."),
             (("--engine", "ctranslate2", "--require", "A"), "The engine ctranslate2 can neither require nor forbid"),
             (("--engine", "ctranslate2", "--forbid", "A"), "The engine ctranslate2 can neither require nor forbid"),

@@ -11,6 +11,7 @@ from heedful.errors import HeedfulError
 from heedful.export import targets
 from heedful.export.targets import open_export, read_export
 from heedful.pipeline.load import load
+from heedful.records.checksums import SUMS
 
 PAIRS = [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk", "kj")]
 TEXT = "abc\nde f\n\njk\n"
@@ -175,20 +176,26 @@ class TestReading:
         path.write_bytes(data[:-1] if harm == "cut" else data[:-1] + bytes([data[-1] ^ 1]))
         if harm == "gone":
             path.unlink()
-        said = "is missing" if harm == "gone" else "is damaged, or of another export"
+        said = "is missing" if harm == "gone" else "is damaged: it is not as it was written"
         with pytest.raises(HeedfulError, match=f"{name} {said}.\nhint: Copy the whole folder again"):
             open_export(exported)
 
     @pytest.mark.parametrize(("text", "said"), [(None, "is missing"), ("", r"has no \[model\]")])
     def test_settings_that_are_not_there(self, text: str | None, said: str, exported: Path) -> None:
         path = exported / "recipe.toml"
+        (exported / SUMS).unlink()  # as of an earlier version, which had none for the settings
+        (exported / "export.toml").write_text((exported / "export.toml").read_text().replace("checksums", "former"))
         path.unlink() if text is None else path.write_text(text)
         with pytest.raises(HeedfulError, match=f"recipe.toml {said}"):
             open_export(exported)
 
-    def test_settings_may_be_changed(self, exported: Path) -> None:
+    def test_settings_may_be_changed_on_purpose(self, exported: Path) -> None:
         path = exported / "recipe.toml"
         path.write_text(path.read_text().replace("max_extra = 2", "max_extra = 3"))
+        with pytest.raises(HeedfulError, match=r"recipe\.toml is damaged: .*\nhint: .*take its line out of SHA256SUMS"):
+            open_export(exported)
+        lines = (exported / SUMS).read_text().splitlines(keepends=True)
+        (exported / SUMS).write_text("".join(line for line in lines if "recipe.toml" not in line))
         assert open_export(exported).search.max_extra == 3  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from tests.export.made_up import BASE, LINES, made_up_lines, made_up_tokenizers, random_bundle, side
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
-from heedful.decoding.translator import Translator
+from heedful.decoding.config import BeamSearch
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.huggingface import open_export, refusals
 from heedful.export.targets import export_bundle, write_export
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers, WordTokenizer
 from heedful.text.vocabulary import Vocabulary
 
@@ -76,8 +77,8 @@ def greedy(folder: Path, lines: list[str]) -> list[str]:
 
 def cut(bundle: Bundle, lines: list[str], longest: int) -> list[str]:
     """The native greedy outputs, cut after so many tokens."""
-    search = SearchConfig(beam=1, max_extra=30)
-    found = Translator(bundle.model, bundle.tokenizers, search).translate(lines)
+    search = BeamSearch(beam=1, max_extra=30)
+    found = translator_of(bundle.model, bundle.tokenizers, search).translate(lines)
     target = bundle.tokenizers.target
     ids = {target.piece(index): index for index in reversed(range(len(target)))}
     return [target.decode([ids[token.piece] for token in one.tokens[:-1][:longest]]) for one in found]
@@ -143,6 +144,9 @@ class TestTexts:
         code = (out / "README.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
         exec(code.replace("FOLDER", str(out)).replace("...", "kato"), {})
         assert capsys.readouterr().out.startswith("['")
+        matter = yaml.safe_load((out / "README.md").read_text("utf-8").split("---\n")[1])
+        family = json.loads((out / "config.json").read_text())["model_type"]
+        assert matter == {"library_name": "transformers", "license": "unknown", "tags": ["heedful", family]}
 
     def test_never_pad_nor_begin(self, characters: dict[bool, Tokenizers], tmp_path: Path) -> None:
         """A bias makes both the most probable of all."""

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import sentencepiece
 import torch
+import yaml
 from tests.export.made_up import LINES, made_up_lines
 from transformers import AutoModelForSeq2SeqLM, MarianConfig, MarianMTModel, MarianTokenizer
 
+from heedful import __version__ as version
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.export.marian import import_checkpoint, import_marian, random_sentences
 from heedful.export.targets import export_bundle
@@ -115,6 +117,9 @@ class TestSame:
         assert parity.largest_log_p_difference < 1e-4
         assert json.loads((tmp_path / "bundle" / "parity.json").read_text())["equal"] == 43
         assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "checkpoint", "parts"]
+        card = (tmp_path / "bundle" / "README.md").read_text("utf-8")
+        assert yaml.safe_load(card.split("---\n")[1])["license"] == "unknown"
+        assert f"From the Marian checkpoint checkpoint, by heedful {version}." in card
 
     def test_logits(self, checkpoint: Path) -> None:
         """Of every symbol, by our ids and theirs; the pad symbol that begins outputs is counted once."""

@@ -107,7 +107,7 @@ class TestEngine:
         with pytest.raises(HeedfulError, match=r"no attention maps.*\nhint: Inspect the bundle"):
             engine.trace("abc", "c")
         with pytest.raises(HeedfulError, match=r"output matrix is inside its graph\.\nhint: "):
-            engine.model.output_weight()
+            engine.backend.model.output_weight()
 
     @pytest.mark.parametrize(
         "changes",
@@ -123,7 +123,7 @@ class TestEngine:
         bundle = untrained_bundle(tmp_path / "model", PAIRS, *changes)
         native, other = load(bundle), target.open_export(export(bundle, tmp_path / "out"))
         assert same(native.translate(LINES), other.translate(LINES))
-        assert other.model.longest == native.model.longest
+        assert other.backend.model.longest == native.backend.model.longest
 
 
 class TestInt8:
@@ -227,4 +227,4 @@ def test_without_the_packages(bundle: Path, folder: Path, tmp_path: Path, monkey
 def test_is_an_engine(folder: Path) -> None:
     engine: Engine = target.open_export(folder)
     assert isinstance(engine, Translator)
-    assert isinstance(engine.model, OnnxModel)
+    assert isinstance(engine.backend.model, OnnxModel)

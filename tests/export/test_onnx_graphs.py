@@ -14,7 +14,7 @@ import torch
 from tests.models.tiny import EVERY_VARIANT, FIRST, PAIRS, VOCABULARY, batch_of, tiny_config, tiny_model
 
 from heedful.export.onnx import WEIGHTS, write_graphs
-from heedful.export.onnx_layers import waves
+from heedful.export.onnx_positions import waves
 from heedful.export.onnx_runner import ENCODER, STEP, OnnxModel
 from heedful.layers.position import Layout, sinusoids
 from heedful.models.interface import State

@@ -9,6 +9,7 @@ from tests.pipeline.little import untrained_bundle
 
 from heedful.errors import ConfigError
 from heedful.export.place import prepared_place, put_in_place
+from heedful.records.checksums import write_checksums
 
 PAIRS = [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk", "kj")]
 
@@ -60,6 +61,8 @@ def test_the_original_is_compared_in_float32(precision: str, tmp_path: Path, hee
     assert 'precision = "float32"' in search
     changed = search.replace('precision = "float32"', f'precision = "{precision}"', 1)
     recipe.write_text(f"{before}[search]{changed}")
+    (bundle / "SHA256SUMS").unlink()  # it was changed on purpose
+    write_checksums(bundle)
     dev = tmp_path / "dev.txt"
     dev.write_text("abc\nde f\n\njk\n")
     outcome = heedful("export", str(bundle), str(tmp_path / "out"), "--to", "ctranslate2", "--dev", str(dev))

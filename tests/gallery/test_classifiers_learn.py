@@ -10,11 +10,12 @@ import torch
 from tests.training.toy import Log
 
 from heedful.data.batch import Batch, collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.pooling.config import PoolingConfig
 from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import task_of, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -74,9 +75,17 @@ def trained(
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     shape = {"max_updates": updates, "warmup_steps": 20, "validate_every": updates, "label_smoothing": 0.0}
     training = TrainingConfig.model_validate({"schedule": "linear", "learning_rate": 0.02, **shape})
-    trainer = Trainer(model, training, d_model=16, seed=1, checkpoints=CheckpointFolder(folder, 1), log=Log([]))
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training),
+        training,
+        d_model=16,
+        seed=1,
+        checkpoints=CheckpointFolder(folder, 1),
+        log=Log([]),
+    )
     trainer.run(batch_at, lambda _model: Validation({}, 0.0))
-    return Translator(model, tokenizers, SearchConfig())
+    return translator_of(model, tokenizers, BeamSearch())
 
 
 def unseen(draw: Callable[[random.Random], Text]) -> list[Text]:

@@ -10,7 +10,7 @@ import torch
 from tests.training.toy import Log
 
 from heedful.data.batch import Batch, collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.coupled.config import CoupledConfig
 from heedful.gallery.esim.config import InferenceConfig
@@ -18,6 +18,7 @@ from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits
 from heedful.models.config import ModelConfig
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import task_of, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -95,9 +96,17 @@ def learned(config: ModelConfig, item: Callable[[random.Random], Item], n_update
     updates = {"max_updates": n_updates, "warmup_steps": 20, "validate_every": n_updates, "clip_norm": 1.0}
     rate = {"schedule": "linear", "learning_rate": 3e-3, "label_smoothing": 0.0}
     training = TrainingConfig.model_validate({**rate, **updates})
-    trainer = Trainer(model, training, d_model=16, seed=1, checkpoints=CheckpointFolder(folder, 1), log=Log([]))
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training),
+        training,
+        d_model=16,
+        seed=1,
+        checkpoints=CheckpointFolder(folder, 1),
+        log=Log([]),
+    )
     trainer.run(batch_at, lambda _: Validation({}, 0.0))
-    return Translator(model, tokenizers, SearchConfig())
+    return translator_of(model, tokenizers, BeamSearch())
 
 
 @pytest.mark.slow

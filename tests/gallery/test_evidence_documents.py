@@ -5,7 +5,7 @@ import torch
 
 from heedful.attention import Map
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.coupled.config import CoupledConfig
 from heedful.gallery.esim.config import InferenceConfig
@@ -13,7 +13,9 @@ from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits, overlap_of_heads
 from heedful.models.config import ModelConfig
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 
@@ -27,14 +29,16 @@ def translator(config: ModelConfig) -> Translator:
     tokenizers = train_tokenizers(TokenizerConfig(joint=False, **sides), [("a b c d e", "pos neg")], seed=1)
     torch.manual_seed(3)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
-    return Translator(model, tokenizers, SearchConfig())
+    return translator_of(model, tokenizers, BeamSearch())
 
 
 def maps_of(asked: Translator, source: str) -> list[Map]:
     """Straight from the model."""
-    assert isinstance(asked.model, EncoderOnly)
-    batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().predict(batch.src, batch.src_mask, maps)
+    assert isinstance(asked.backend.model, EncoderOnly)
+    batch = collate([(asked.tokenizers.source.encode(source), [])], [0])
+    model = asked.backend.model.eval()
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     return maps
 
 
@@ -76,10 +80,13 @@ def test_overlap_of_heads() -> None:
             cosines.append(float(a @ p / (a.norm() * p.norm())))
     assert overlap_of_heads(asked, sources)["overlap"] == pytest.approx(100 * (sum(cosines[:2]) + sum(cosines[2:])) / 4)
     with torch.no_grad():
-        for name, parameter in asked.model.named_parameters():
+        for name, parameter in asked.backend.model.named_parameters():
             if name in ("prototypes", "carry", "score.own", "score.other", "score.weight"):
                 parameter[1] = parameter[0]
-        first, second = asked.model.get_submodule("score.read.0"), asked.model.get_submodule("score.read.1")
+        first, second = (
+            asked.backend.model.get_submodule("score.read.0"),
+            asked.backend.model.get_submodule("score.read.1"),
+        )
         second.load_state_dict(first.state_dict())
     assert overlap_of_heads(asked, sources)["overlap"] == pytest.approx(100)
     other = translator(HierarchicalConfig.model_validate({"reading": "flat-attention", "d_model": 8, "d_hidden": 8}))

@@ -7,14 +7,15 @@ import torch
 from tests.gallery.classifiers import classifier_config
 
 from heedful.data.batch import collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
-from heedful.trace import Map
 
 TEXTS = ["a b c d e", "c ||| a e d", "e d a b"]
 
@@ -25,14 +26,16 @@ def translator(settings: Mapping[str, object]) -> Translator:
     tokenizers = train_tokenizers(TokenizerConfig(joint=False, **sides), [("a b c d e", "pos neg")], seed=1)
     torch.manual_seed(3)
     model = build_model(classifier_config(settings), len(tokenizers.source), len(tokenizers.target))
-    return Translator(model, tokenizers, SearchConfig())
+    return translator_of(model, tokenizers, BeamSearch())
 
 
 def rows_of(asked: Translator, source: str) -> torch.Tensor:
     """Straight from the model: [R S]."""
-    assert isinstance(asked.model, EncoderOnly)
-    batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.model.eval().predict(batch.src, batch.src_mask, maps)
+    assert isinstance(asked.backend.model, EncoderOnly)
+    batch = collate([(asked.tokenizers.source.encode(source), [])], [0])
+    model = asked.backend.model.eval()
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     return maps[-1].weights[:, 0]
 
 
@@ -70,7 +73,9 @@ def test_overlap_of_rows() -> None:
         cosines += [float((unit[i] * unit[j]).sum()) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert overlap_of_rows(asked, TEXTS) == {"overlap": pytest.approx(100 * sum(cosines) / 9, rel=1e-4)}
     with torch.no_grad():
-        asked.model.get_parameter("pooling.pool.queries")[1:] = asked.model.get_parameter("pooling.pool.queries")[0]
+        asked.backend.model.get_parameter("pooling.pool.queries")[1:] = asked.backend.model.get_parameter(
+            "pooling.pool.queries"
+        )[0]
     assert overlap_of_rows(asked, TEXTS) == {"overlap": pytest.approx(100, rel=1e-4)}
     with pytest.raises(ValueError, match="one row of weights, which overlaps with no other"):
         overlap_of_rows(translator({"encoder": "none", "pooling": "attention"}), TEXTS)

@@ -8,12 +8,13 @@ import torch
 from tests.training.toy import Log, scores
 
 from heedful.data.batch import Batch, collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.reading.evidence import supporting_fact_hits
 from heedful.models.config import ModelConfig
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import task_of, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -56,9 +57,17 @@ def learned(config: ModelConfig, folder: Path) -> Translator:
     updates = {"max_updates": UPDATES, "warmup_steps": 20, "validate_every": UPDATES, "clip_norm": 1.0}
     rate = {"schedule": "linear", "learning_rate": 1e-2, "label_smoothing": 0.0}
     training = TrainingConfig.model_validate({**rate, **updates})
-    trainer = Trainer(model, training, d_model=16, seed=1, checkpoints=CheckpointFolder(folder, 1), log=Log([]))
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training),
+        training,
+        d_model=16,
+        seed=1,
+        checkpoints=CheckpointFolder(folder, 1),
+        log=Log([]),
+    )
     trainer.run(batch_at, scores(1.0))
-    return Translator(model, tokenizers, SearchConfig(beam=1))
+    return translator_of(model, tokenizers, BeamSearch(beam=1))
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from heedful.data.batch import Batch, collate
 from heedful.errors import Interrupted
 from heedful.gallery.pooling.model import build_pooling_classifier
 from heedful.models.weights import weights_of
+from heedful.tasks.table import task_of
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.loop import Trainer, Validation
 
@@ -33,7 +34,15 @@ def weights_after(folder: Path, initial: int, stop: Callable[[], bool]) -> dict[
         classifier_config({**VARIANTS["rnn, hard"], "dropout": 0.2}), VOCABULARY, VOCABULARY
     ).double()
     checkpoints = CheckpointFolder(folder, 1)
-    trainer = Trainer(model, training_config(), d_model=8, seed=5, checkpoints=checkpoints, log=Log([]))
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training_config()),
+        training_config(),
+        d_model=8,
+        seed=5,
+        checkpoints=checkpoints,
+        log=Log([]),
+    )
     trainer.run(batch_at, lambda _model: Validation({}, 0.0), stop)
     return {name: tensor.clone() for name, tensor in weights_of(model).items()}
 

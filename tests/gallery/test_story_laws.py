@@ -4,13 +4,14 @@ import pytest
 import torch
 from tests.gallery.stories import CONFIGS, STORIES, logits, stories, story_model
 
-from heedful.attention import Map
 from heedful.gallery.reading.config import ReaderConfig
 from heedful.models.config import ModelConfig
 from heedful.models.inference import for_inference
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import EOS, PAD
-from heedful.training.answers import answer_loss
+from heedful.training.config import TrainingConfig
 
 EVERY_CONFIG = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 
@@ -35,7 +36,7 @@ class TestPadding:
     def test_has_no_gradient(self, config: ModelConfig) -> None:
         """The row of PAD is never moved, and what the model has is."""
         model = story_model(config).train()
-        answer_loss(model, stories(STORIES[:4], 3), 0.0, "all").smoothed.backward()
+        compute_loss(model, stories(STORIES[:4], 3), TrainingConfig(label_smoothing=0.0)).smoothed.backward()
         for name, parameter in model.named_parameters():
             assert parameter.grad is not None, name
             assert parameter.grad.any(), name
@@ -46,8 +47,8 @@ class TestPadding:
 @EVERY_CONFIG
 def test_maps_are_of_the_first_story(config: ModelConfig) -> None:
     model, batch = story_model(config), stories(STORIES)
-    maps: list[Map] = []
-    with_maps = model.predict(batch.src, batch.src_mask, maps).logits[:, 0]
+    with recorded_maps(model) as maps:
+        with_maps = model.predict(batch.src, batch.src_mask).logits[:, 0]
     torch.testing.assert_close(with_maps, logits(model, batch))
     readings = 1 if isinstance(config, ReaderConfig) else config.n_hops
     assert [found.name for found in maps] == [f"reader.{number}.read" for number in range(readings)]
@@ -66,8 +67,8 @@ def test_maps_are_of_the_first_story(config: ModelConfig) -> None:
 def test_nothing_is_told(config: ModelConfig, story: list[int]) -> None:
     """An answer all the same, and maps of nothing."""
     model, batch = story_model(config), stories([story])
-    maps: list[Map] = []
-    assert model.predict(batch.src, batch.src_mask, maps).logits.isfinite().all()
+    with recorded_maps(model) as maps:
+        assert model.predict(batch.src, batch.src_mask).logits.isfinite().all()
     for found in maps:
         assert not found.weights.any()
 
@@ -82,6 +83,6 @@ def test_prepared_for_search_it_is_the_same_function(config: ModelConfig) -> Non
 
 @EVERY_CONFIG
 def test_maps_are_taken_in_eval_mode_only(config: ModelConfig) -> None:
-    model, batch = story_model(config).train(), stories(STORIES)
-    with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"):
-        model.predict(batch.src, batch.src_mask, [])
+    model = story_model(config).train()
+    with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"), recorded_maps(model):
+        pass

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's example works as it stands: a score in one function, held to every law, tested by hand."""
+"""CONTRIBUTING.md's examples work as they stand: a score and a kind of position, each held to every law."""
 
 import re
 import textwrap
@@ -8,20 +8,30 @@ import torch
 from jaxtyping import Float
 from tests.attention import test_scores
 from tests.house.source import ROOT
+from tests.layers import test_relative
+from tests.models.tiny import PAIRS, batch_of, tiny_model
 from torch import Tensor
 
-from heedful.attention import General, MultiHeadAttention, attend
+from heedful.attention import General, MultiHeadAttention, RelativePositions, attend
+from heedful.attention.relative import distances
 from heedful.gallery.family import Member
 from heedful.gallery.members import SOFTMAX, SUM
 
 LAWS = [name for name in vars(test_scores.TestEveryScore) if name.startswith("test_")]
+LAWS_OF_POSITIONS = [name for name in vars(test_relative.TestEveryKind) if name.startswith("test_")]
+
+
+def blocks(heading: str) -> list[str]:
+    """The Python of a section of the page."""
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", section, re.DOTALL)]
 
 
 @pytest.fixture
 def scope() -> dict:
-    """What the page's blocks define, run in their order."""
-    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    score, entry, test, _ = (textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    """What the section's blocks define, run in their order."""
+    score, entry, test, _ = blocks("Add a score function")
     found = {"torch": torch, "Float": Float, "Tensor": Tensor, "General": General, "SCORES": {}}
     for block in (score, entry, test):
         exec(block, found)
@@ -29,8 +39,7 @@ def scope() -> dict:
 
 
 def test_the_entry_of_a_member_is_one() -> None:
-    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    *_, entry = (textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    *_, entry = blocks("Add a score function")
     member = Member(*eval(entry, {"SOFTMAX": SOFTMAX, "SUM": SUM}))
     assert (member.name, member.page, member.symbols) == ("euclidean", "scores", ("attention.euclidean",))
 
@@ -51,3 +60,34 @@ def test_it_is_held_to_the_laws(scope: dict, law: str) -> None:
 
 def test_there_are_laws() -> None:
     assert len(LAWS) == 5
+    assert len(LAWS_OF_POSITIONS) == 6
+
+
+@pytest.fixture
+def penalty() -> RelativePositions:
+    """The kind of position of the page."""
+    part, _ = blocks("Add a kind of position")
+    found = {"Float": Float, "Tensor": Tensor, "RelativePositions": RelativePositions, "distances": distances}
+    exec(part, found)
+    return found["LogPenalty"]()
+
+
+@pytest.mark.parametrize("law", LAWS_OF_POSITIONS)
+def test_a_new_kind_of_position_is_held_to_the_laws(penalty: RelativePositions, law: str) -> None:
+    getattr(test_relative.TestEveryKind(), law)(penalty)
+
+
+def test_a_new_kind_of_position_works_in_a_model(penalty: RelativePositions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the case of the page, whole = steps."""
+    _, case = blocks("Add a kind of position")
+    table = f"def parts(config, n_layers, *, causal):\n    match 'log-penalty':\n{textwrap.indent(case, ' ' * 8)}"
+    found = {"LogPenalty": lambda: penalty}
+    exec(table, found)
+    monkeypatch.setattr("heedful.models.transformer.relative_positions", found["parts"])
+    model, batch = tiny_model({"positions": "none"}), batch_of(PAIRS)
+    assert all(layer.relative is penalty for layer in [*model.encoder, *model.decoder])
+    memory = model.encode(batch.src, batch.src_mask)
+    whole, state = model.decode(memory, batch.tgt_in), model.start(memory, 1)
+    for position in range(batch.tgt_in.shape[1]):
+        hidden, state = model.step(state, batch.tgt_in[:, position])
+        torch.testing.assert_close(hidden, whole[:, position])

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,26 @@ def commands() -> list[str]:
     lines = [line for block in SHELL for line in block.replace("\\\n", " ").splitlines()]
     parts = [part.strip() for line in lines for part in line.split("  #")[0].split(" | ")]
     return [part.split(" > ")[0].split(" < ")[0] for part in parts if part.startswith("heedful ")]
+
+
+def test_it_is_short() -> None:
+    """What has grown beyond a first reading has its own page."""
+    assert len(README.splitlines()) < 120
+
+
+def test_installing_is_explained() -> None:
+    """With every extra but that for development, and the way around torch's gigabytes."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (shown,) = re.findall(r"pip install '\.\[([\w,]+)\]'", README)
+    assert set(shown.split(",")) == extras.keys() - {"dev"}
+    wanted = (
+        "source .venv/bin/activate",
+        "pip install . ",
+        "CUDA",
+        "--extra-index-url URL",
+        "TORCH_INDEX=URL make demo",
+    )
+    assert [words for words in wanted if words not in README] == []
 
 
 def test_every_verb_has_an_example() -> None:
@@ -58,10 +79,9 @@ def test_the_core_alone() -> None:
 
 @pytest.mark.slow
 def test_the_tour_runs(tmp_path: Path) -> None:
-    """The block of the tour and the Python that follows it, in an empty folder beside the recipes."""
+    """The block of the tour and the Python that follows it, in an empty folder."""
     (tour,) = [block for block in SHELL if TOUR in block]
     (same_in_python,) = [block for block in python_blocks() if "heedful.load(" in block]
-    (tmp_path / "recipes").symlink_to(ROOT / "recipes")
     (tmp_path / "same.py").write_text(same_in_python)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}

@@ -22,7 +22,8 @@ SMALL = Trace(
 
 def test_a_map_by_hand() -> None:
     assert blocks(SMALL, "decoder.0.cross", 0).split("\n") == [
-        "decoder.0.cross, head 0: each row reads the columns",
+        "Cross-attention, decoder layer 0, head 0",
+        "rows attend to columns",
         "           <",
         "           /",
         "         a s",

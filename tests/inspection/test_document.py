@@ -20,9 +20,17 @@ def test_there_and_back_is_the_same_to_the_bit() -> None:
         assert torch.equal(a.mask, b.mask)
 
 
+def test_texts_travel_and_may_be_missing() -> None:
+    told = WORD._replace(source_text="heedful", output_text="HH IY D F AH L")
+    tree = trace_to_tree(told)
+    assert trace_from_tree(tree)[-2:] == ("heedful", "HH IY D F AH L")
+    del tree["source_text"], tree["output_text"]  # as earlier versions wrote it
+    assert trace_from_tree(tree)[-2:] == ("", "")
+
+
 def test_the_keys_are_those_promised() -> None:
     tree = trace_to_tree(WORD)
-    assert list(tree) == ["source", "consumed", "predicted", "log_p", "maps"]
+    assert list(tree) == ["source", "consumed", "predicted", "log_p", "maps", "source_text", "output_text"]
     assert list(tree["maps"][0]) == ["name", "heads", "weights", "mask"]
     assert tree["maps"][0]["heads"] == 2
 

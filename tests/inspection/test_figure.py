@@ -26,6 +26,26 @@ def test_a_panel_for_every_head_with_its_weights() -> None:
     assert [label.get_text() for label in panels[0].get_xticklabels()] == shown.columns
 
 
+def test_axes_and_colour_bar_are_named() -> None:
+    figure = draw_heads(WORD, "decoder.1.cross", [0])
+    assert figure.get_suptitle() == "Cross-attention, decoder layer 1"
+    assert figure.get_supxlabel() == "source (key)"
+    assert figure.get_supylabel() == "output (query)"
+    assert "attention weight" in [axis.get_ylabel() for axis in figure.axes]
+
+
+def test_right_to_left_columns_begin_at_the_right_with_the_rows_labels() -> None:
+    panels = [axis for axis in draw_heads(RTL, "decoder.0.cross", [0, 1]).axes if axis.images]
+    assert all(panel.xaxis_inverted() for panel in panels)
+    assert not any(panel.xaxis_inverted() for panel in draw_heads(WORD, "decoder.0.cross", [0, 1]).axes if panel.images)
+    assert all(0 < label.get_rotation() - 270 < 90 for label in panels[0].get_xticklabels())  # falls to the right
+
+
+def test_letters_are_not_turned() -> None:
+    (panel,) = (axis for axis in draw_heads(WORD, "decoder.0.cross", [0]).axes if axis.images)
+    assert [label.get_rotation() for label in panel.get_xticklabels()][:-1] == [0.0] * len("heedful")
+
+
 def test_masked_cells_are_hatched() -> None:
     (panel,) = (axis for axis in draw_heads(WORD, "decoder.0.self", [0]).axes if axis.images)
     (hatched,) = (c for c in panel.collections if isinstance(c, PatchCollection))

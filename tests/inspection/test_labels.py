@@ -5,7 +5,16 @@ import pytest
 import torch
 from tests.inspection.made_up import RTL, WORD
 
-from heedful.inspection.labels import allowed, axes, head_name, matrix, visible
+from heedful.inspection.labels import (
+    allowed,
+    axes,
+    head_name,
+    is_right_to_left,
+    map_title,
+    matrix,
+    usual_map,
+    visible,
+)
 from heedful.trace import Map
 
 
@@ -63,3 +72,40 @@ def test_a_head_that_is_not_there(head: int | str) -> None:
 
 def test_heads_are_named() -> None:
     assert (head_name("mean"), head_name(3)) == ("mean of heads", "head 3")
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("encoder.0.self", "Self-attention, encoder layer 0"),
+        ("decoder.2.self", "Self-attention, decoder layer 2"),
+        ("decoder.11.cross", "Cross-attention, decoder layer 11"),
+        ("reader.1.read", "Attention for the label, reading 1"),
+    ],
+)
+def test_maps_are_named_in_words(name: str, title: str) -> None:
+    assert map_title(name) == title
+
+
+def test_the_usual_map_is_the_last_cross_attention() -> None:
+    assert usual_map(WORD) == "decoder.1.cross"
+    encoders = [shown for shown in WORD.maps if shown.kind == "encoder.self"]
+    assert usual_map(WORD._replace(maps=encoders)) == "encoder.1.self"
+    many = [encoders[0]._replace(name=f"encoder.{layer}.self") for layer in range(11)]
+    assert usual_map(WORD._replace(maps=many)) == "encoder.10.self"
+    assert usual_map(WORD._replace(maps=[])) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "turned"),
+    [
+        (["ב", "</s>"], True),
+        (["<s>", "كتاب", "ok"], True),
+        (["▁على", "word"], False),
+        (["x"], False),
+        (["</s>"], False),
+        (["1", "2"], False),
+    ],
+)
+def test_the_direction_of_labels(labels: list[str], turned: bool) -> None:
+    assert is_right_to_left(labels) is turned

@@ -87,6 +87,9 @@ def test_nothing_is_fetched_from_anywhere() -> None:
 @pytest.mark.parametrize("evil", ["</script><b>", "<!--", "/*script*/", "<!--title-->", '"&quot;', "\u2028"])
 def test_tokens_and_titles_stay_text(evil: str) -> None:
     html = page([made_up([evil], [evil])], evil)
+    told = made_up([evil], [evil])._replace(source_text=evil, output_text=evil)
+    assert page([told], evil).count("</script>") == 2
+    assert embedded(page([told], evil))["traces"][0]["source_text"] == evil
     assert embedded(html)["title"] == evil
     assert html.count("</script>") == 2
     assert html.count("<b>") == page([WORD], "").count("<b>")
@@ -97,6 +100,8 @@ def test_no_placeholder_is_left() -> None:
     for mark in ("/*style*/", "/*data*/", "/*script*/", "<!--title-->"):
         assert mark not in html
     assert "<title>a title · attention</title>" in html
+    told = WORD._replace(source_text="heedful <one>")
+    assert "<title>heedful &lt;one&gt; · attention</title>" in page([told], "a title")
 
 
 @pytest.mark.parametrize(

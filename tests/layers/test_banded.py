@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from heedful.attention import Additive, Mask, Score, TopK, attend, scaled_dot, softmax
+from heedful.attention import Additive, GatherTop, Mask, Score, TopK, attend, scaled_dot, softmax
 from heedful.layers.banded import banded_attention, blocks_win, restricted_attention
 
 B, H, E = 2, 2, 4
@@ -110,3 +110,19 @@ def test_dropout_is_of_the_weights(length: int) -> None:
     sums = restricted_attention(query, key, torch.ones_like(value), 3, dropout=0.3).context.detach()
     assert 0.9 < float(sums.mean()) < 1.1
     assert float(sums.std()) > 0.1
+
+
+@pytest.mark.parametrize("length", [40, 200])
+def test_a_bias_and_another_aggregate_are_of_the_whole_table(length: int) -> None:
+    """Where blocks would be quicker, too: they know no distances."""
+    parts, mask = inputs(length), padding(length)
+    generator = torch.Generator().manual_seed(1)
+    bias = torch.randn(1, H, length, length, generator=generator, dtype=torch.float64)
+    torch.testing.assert_close(
+        restricted_attention(*parts, 3, mask=mask, bias=bias).context,
+        masked(parts, 3, mask, score=scaled_dot, bias=bias),
+    )
+    torch.testing.assert_close(
+        restricted_attention(*parts, 3, mask=mask, aggregate=GatherTop(1)).context,
+        masked(parts, 3, mask, score=scaled_dot, aggregate=GatherTop(1)),
+    )

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.layers.position import LearnedPositions, SinusoidalPositions, sinusoids
+from heedful.layers.position import LearnedPositions, NoPositions, SinusoidalPositions, sinusoids
 
 
 class TestPaperLayout:
@@ -99,3 +99,14 @@ class TestLearnedPositions:
             ValueError, match=r"11 tokens is longer than the 10 learned positions \(`model.max_positions`\)"
         ):
             LearnedPositions(4, 10)(length, offset)
+
+
+class TestNoPositions:
+    def test_are_zeros_of_any_length(self) -> None:
+        positions = NoPositions(4).double()
+        assert torch.equal(positions(3, offset=2000), torch.zeros(3, 4, dtype=torch.float64))
+        assert not positions.state_dict()
+
+    def test_have_no_end(self) -> None:
+        assert NoPositions(4).longest is SinusoidalPositions(4, "t2t").longest is None
+        assert LearnedPositions(4, 10).longest == 10

@@ -13,9 +13,10 @@ from heedful.models.ctc import CTC, normalised, stack
 from heedful.models.ctc_config import CTCConfig
 from heedful.models.interface import EncoderOnly
 from heedful.models.kinds import build_model
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import SPECIALS
 from heedful.training.config import TrainingConfig
-from heedful.training.loop import build_optimizer, compute_loss
+from heedful.training.loop import build_optimizer
 
 SMALL: dict[str, object] = {"d_model": 12, "d_hidden": 10, "dropout": 0.0}
 WIDTH = 3
@@ -76,7 +77,7 @@ def test_a_batch_is_its_sentences_one_by_one(variant: str) -> None:
 def test_places_are_those_of_the_answer(variant: str) -> None:
     model, batch = little(variant), sources(variant)
     tokens = (batch.src_mask.sum(dim=1) - 1).numpy()
-    assert model(batch.src, batch.src_mask).mask.sum(dim=1).tolist() == model.places(tokens).tolist()
+    assert model(batch.src, batch.src_mask).mask.sum(dim=1).tolist() == model.output_lengths(tokens).tolist()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_places_are_those_of_the_answer(variant: str) -> None:
     [({}, 5, 5), ({"stride": 2}, 5, 3), ({"upsample": 3}, 5, 15), ({"frame_width": 4, "stride": 3}, 40, 4)],
 )
 def test_places_by_hand(settings: dict[str, object], tokens: int, places: int) -> None:
-    assert CTCConfig.model_validate({**SMALL, **settings}).places(tokens) == places
+    assert CTCConfig.model_validate({**SMALL, **settings}).output_lengths(tokens) == places
 
 
 class TestSpeech:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from heedful.models.kinds import build_model
+from heedful.models.recording import recorded_maps
 from heedful.models.tagger import Tagger
 from heedful.models.tagger_config import TaggerConfig
 from heedful.text.vocabulary import EOS, PAD
@@ -53,7 +54,7 @@ def test_a_place_is_a_word(name: str) -> None:
     answer = model.predict(*batch(SENTENCE, [4, EOS]))
     assert answer.logits.shape == (2, 5, 9)
     assert answer.mask.sum(dim=1).tolist() == [5, 1]
-    assert model.places(np.array([5, 1])).tolist() == [5, 1]
+    assert model.output_lengths(np.array([5, 1])).tolist() == [5, 1]
 
 
 @pytest.mark.parametrize(("name", "sees"), [("none", [2]), ("gru", [0, 1, 2, 3, 4]), ("lstm, forward", [0, 1, 2])])
@@ -77,8 +78,9 @@ def test_mixing_layers_starts_as_their_mean() -> None:
 
 
 def test_attention_maps_are_the_encoders() -> None:
-    maps: list = []
-    tagger("transformer").predict(*batch(SENTENCE), maps)
+    model = tagger("transformer")
+    with recorded_maps(model) as maps:
+        model.predict(*batch(SENTENCE))
     assert [one.name for one in maps] == ["encoder.0.self", "encoder.1.self"]
 
 

@@ -36,6 +36,12 @@ VARIANTS: dict[str, dict[str, object]] = {
         "output_bias": True,
     },
     "widths": {"n_heads": 3, "d_k": 2, "d_v": 5, "d_model": 13},
+    "relative": {"positions": "relative", "clip_distance": 2, "norm": "pre"},
+    "relative values": {"positions": "relative", "clip_distance": 3, "relative_values": True, "d_v": 5},
+    "t5": {"positions": "t5", "n_buckets": 6, "max_distance": 5},
+    "rotary": {"positions": "rotary"},
+    "alibi": {"positions": "alibi", "n_heads": 4},
+    "none": {"positions": "none"},
 }
 EVERY_VARIANT = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 

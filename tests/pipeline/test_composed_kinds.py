@@ -56,7 +56,7 @@ def test_trains_answers_scores_and_is_inspected(kind: str, tmp_path: Path, heedf
 
 def test_whose_tags_are_whose_is_kept_with_the_model(tmp_path: Path) -> None:
     run = train(load_recipe(None, settings_of("coupled", tmp_path / "data")).config, tmp_path / "run").run
-    model, names = load(run).model, load(run).tokenizers.target
+    model, names = load(run).backend.model, load(run).tokenizers.target
     assert isinstance(model, Coupled)
     read = {names.symbol(index): row for index, row in enumerate(model.reads.tolist())}
     assert (read["B-expression"], read["B-target"], read["O"]) == ([1, 0], [0, 1], [0, 0])

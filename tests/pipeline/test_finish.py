@@ -1,13 +1,23 @@
 """The end of a run: which weights are chosen, and that the evidence agrees with itself."""
 
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
 import pytest
 from tests.pipeline.little import little_run
 
+from heedful.errors import HeedfulError, Interrupted
 from heedful.models.weights import FILE
+from heedful.pipeline.evaluate_split import score_test_set
 from heedful.pipeline.finish import choose
 from heedful.pipeline.load import load
+from heedful.pipeline.train import train
+from heedful.recipe.recipe import stored_recipe
 from heedful.records.run import Run
-from heedful.training.checkpoint import CheckpointFolder, read_progress
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.progress import read_progress
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +83,52 @@ def test_manifest_has_every_pair_once(run: Run) -> None:
 def test_card_says_what_it_is(run: Run) -> None:
     card = (run.bundle / "README.md").read_text()
     parameters = run.read_log("preflight")[0]["parameters"]
-    for fact in (f"{parameters:,} parameters", "train.tsv", "- Seed: 1", "post-norm"):
+    for fact in (f"{parameters:,} parameters", "`train.tsv`", "with seed 1", "post-norm"):
         assert fact in card
     assert not list(run.bundle.glob("*.arrow"))
+
+
+def test_card_has_the_scores_of_the_records(run: Run) -> None:
+    card = (run.bundle / "README.md").read_text()
+    final = [row for row in run.read_results() if row.split == "test"]
+    assert {row.metric for row in final} == {"exact", "per"}
+    for row in final:
+        assert f"`{row.signature}`" in card
+        assert f"| {row.value:.2f} | {row.ci_low:.2f} to {row.ci_high:.2f} | {row.n} | test |" in card
+    assert "- Pairs: 200 to train on, 12 to choose the checkpoint by." in card
+
+
+def test_card_before_the_scores_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped while the finished model is scored, the bundle says that it was not; going on puts the scores there."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("heedful.pipeline.finish.score_test_set", stop)
+    with pytest.raises(Interrupted):
+        little_run(tmp_path)
+    monkeypatch.undo()
+    card = tmp_path / "run" / "model" / "README.md"
+    assert "Not measured yet." in card.read_text()
+    train(stored_recipe(tmp_path / "run"), tmp_path / "run", resume=True)
+    assert "Not measured yet." not in card.read_text()
+    assert "| test |" in card.read_text()
+
+
+def test_a_card_that_cannot_be_written_leaves_the_former(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full when the scores are known: the card that says less is whole, and the run can go on."""
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def scored(*given: Any) -> Any:
+        monkeypatch.setattr("heedful.text.files.os.fsync", full)
+        return score_test_set(*given)
+
+    monkeypatch.setattr("heedful.pipeline.finish.score_test_set", scored)
+    with pytest.raises(HeedfulError, match=r"The disk is full: .*README\.md"):
+        little_run(tmp_path)
+    monkeypatch.undo()
+    folder = tmp_path / "run" / "model"
+    assert "Not measured yet." in (folder / "README.md").read_text()
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.pipeline.little import MEASURING, QUICK, TRAINING, WORDS, write_pairs
+from tests.pipeline.little import MEASURING, QUICK, TRAINING, WORDS, little_run, write_pairs
 
 from heedful.errors import ConfigError
 from heedful.export.targets import check_expressible
@@ -13,6 +13,7 @@ from heedful.models.config import RNNConfig
 from heedful.pipeline.load import load
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import Recipe, load_recipe, stored_recipe
+from heedful.trace import check_trace
 
 KINDS = {
     "none": ("model.kind=rnn", "model.attention=none", "model.d_hidden=16"),
@@ -38,6 +39,21 @@ def test_trains_translates_and_is_inspected(kind: str, tmp_path: Path, heedful: 
         assert heedful("align", str(run), *_pair(tmp_path)).code == 0
     with pytest.raises(ConfigError, match=f'cannot express this model: kind = "{recipe.model.kind}"'):
         check_expressible(load_bundle(run / "model"), "onnx", "float32")
+
+
+@pytest.mark.parametrize("positions", ["relative", "t5", "rotary", "alibi", "none"])
+def test_positions_on_the_main_road(positions: str, tmp_path: Path, heedful: Callable) -> None:
+    """Trained in bfloat16, averaged over checkpoints, kept as a bundle, searched in each precision, and looked into."""
+    run = little_run(tmp_path, f"model.positions={positions}", "training.precision=bfloat16")
+    loaded, lines = load(run), ["a b c", "d", "b a d c b a"]
+    for precision in ("float32", "bfloat16", "int8"):
+        engine = loaded.with_search({"precision": precision, "beam": 3})
+        together = [output.text for output in engine.translate(lines)]
+        assert together == [engine.translate([line])[0].text for line in lines]
+    trace = check_trace(loaded.trace("a b c", "c b a"))
+    assert [found.kind for found in trace.maps] == ["encoder.self", "decoder.self", "decoder.cross"]
+    assert heedful("inspect", str(run), "a b c").code == 0
+    assert heedful("average", str(run), "--last", "2").code == 0
 
 
 def _pair(folder: Path) -> list[str]:

@@ -263,11 +263,11 @@ class TestDisk:
     @pytest.mark.parametrize(
         ("place", "nth", "text"),
         [
-            ("data/train", 1, "The disk is full"),
+            ("/train/.pairs.arrow", 1, "The disk is full"),
             ("checkpoints/.update-00000001", 2, "checkpoints could not be written"),
             ("checkpoints/.update-00000002", 3, "checkpoints could not be written"),
-            ("/.model.partial", 1, "/model could not be written"),
-            ("/.writing-", 4, "The disk is full"),
+            ("/.commit.", 6, "/model could not be written"),
+            ("/.commit.", 16, "errors.jsonl could not be written"),
         ],
     )
     def test_full_in_the_middle(
@@ -308,7 +308,8 @@ class TestUse:
         refused(heedful("translate", str(newcomer.run), source), 2, f"There is no {newcomer.run}", "run directory")
 
     def test_run_without_model(self, run: Path, newcomer: Newcomer, heedful: Callable) -> None:
-        shutil.rmtree(run / "model")
+        for name in ("model", "checkpoints"):
+            shutil.rmtree(run / name)
         outcome = heedful("translate", str(run), str(newcomer.data / "test.tsv"))
         refused(outcome, 1, "has no model yet", f"heedful train --resume {run}")
 

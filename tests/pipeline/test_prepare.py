@@ -1,6 +1,8 @@
 """Tokenisers and stores of a recipe: made once, kept, and made anew for another recipe."""
 
 import json
+import random
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,10 @@ import pytest
 from tests.pipeline.little import little_settings
 
 from heedful.errors import ConfigError
-from heedful.pipeline.prepare import Prepared, prepare
+from heedful.pipeline.prepare import prepare
 from heedful.recipe.recipe import load_recipe
+from heedful.records.checksums import SUMS
+from heedful.tasks.task import Encoded
 
 
 class Steps:
@@ -25,7 +29,7 @@ class Steps:
         self.facts[event] = facts
 
 
-def prepared(tmp_path: Path, *changes: str) -> tuple[Prepared, Steps]:
+def prepared(tmp_path: Path, *changes: str) -> tuple[Encoded, Steps]:
     recipe = load_recipe(None, little_settings(tmp_path / "files", *changes)).config
     steps = Steps()
     return prepare(recipe, tmp_path / "data", steps), steps
@@ -44,6 +48,8 @@ def test_once(tmp_path: Path) -> None:
         "source_size": 30,
         "target_size": 30,
         "data_fingerprint": first.train.fingerprint,
+        "dev_fingerprint": first.dev.fingerprint,
+        "tokenizers": [first.tokenizers.source.fingerprint, first.tokenizers.target.fingerprint],
     }
     again, steps = prepared(tmp_path)
     assert steps.events == ["prepared"]
@@ -106,11 +112,12 @@ def change(tmp_path: Path, split: str, line: int, text: str) -> None:
 def again(tmp_path: Path) -> Callable[[bool], list[str]]:
     """Prepare what `prepared` has made, from the files as they are; what happened."""
     recipe = load_recipe(None, little_settings(tmp_path / "files", "data.max_length=9")).config
-    prepare(recipe, tmp_path / "data", Steps())
+    first = Steps()
+    prepare(recipe, tmp_path / "data", first)
 
     def prepared_again(in_use: bool) -> list[str]:
         steps = Steps()
-        prepare(recipe, tmp_path / "data", steps, in_use=in_use)
+        prepare(recipe, tmp_path / "data", steps, learnt=first.facts["prepared"] if in_use else None)
         return [event for event in steps.events if event != "data warning"]
 
     return prepared_again
@@ -158,4 +165,46 @@ class TestChangedCorpus:
         facts = json.loads(done.read_text())
         assert facts.pop("corpus")["dev"]["pairs"] == 12
         done.write_text(json.dumps(facts))
+        for sums in (tmp_path / "data").rglob(SUMS):
+            sums.unlink()
         assert again(True) == ["prepared"]
+
+    @pytest.mark.parametrize("lost", ["data/prepared", "data", "data/train/store.json", "data/dev/pairs.arrow"])
+    @pytest.mark.parametrize("split", ["train", "dev"])
+    def test_is_refused_though_what_was_prepared_is_gone(
+        self, lost: str, split: str, tmp_path: Path, again: Callable
+    ) -> None:
+        gone = tmp_path / lost
+        shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+        former = (tmp_path / "files" / f"{split}.tsv").read_text()
+        change(tmp_path, split, 3, "a b\tb a")
+        with pytest.raises(ConfigError, match="The data have changed since this run began"):
+            again(True)
+        (tmp_path / "files" / f"{split}.tsv").write_text(former)
+        assert again(True) == ALL
+        assert again(True) == ["prepared"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["prepared", "tokenizer.joint.vocab", "tokenizer.joint.toml", "train/pairs.arrow", "dev/store.json"],
+)
+def test_no_flipped_byte_is_believed(name: str, tmp_path: Path, again: Callable) -> None:
+    """What is damaged is made anew, of the corpus that it was made of."""
+    path = tmp_path / "data" / name
+    whole, chance = path.read_bytes(), random.Random(1)
+    for _ in range(5):
+        place, change = chance.randrange(len(whole)), chance.randint(1, 255)
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
+        assert again(True) == ALL
+        assert path.read_bytes() == whole
+
+
+def test_tokenizers_of_another_corpus(tmp_path: Path, again: Callable) -> None:
+    """Without checksums, as earlier versions wrote it, they are compared with those by which the ids were made."""
+    for sums in (tmp_path / "data").rglob(SUMS):
+        sums.unlink()
+    path = tmp_path / "data" / "tokenizer.joint.vocab"
+    *symbols, last = path.read_text().splitlines()
+    path.write_text("".join(f"{symbol}\n" for symbol in [*symbols[:4], last, *symbols[4:]]))
+    assert again(True) == ALL

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from heedful.data.config import DataConfig
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch, with_changes
 from heedful.errors import HeedfulError
 from heedful.models.config import ModelConfig, RNNConfig
 from heedful.models.ctc_config import CTCConfig
@@ -48,26 +48,33 @@ BEAM = "beam=5,length_penalty=0.6,max_extra=50"
     ("changes", "described"),
     [
         ({}, BEAM),
-        ({"seed": 7, "top_k": 3, "mbr_utility": "bleu"}, BEAM),  # no part in a beam search
-        ({"temperature": 0.5, "epsilon": 0.02}, f"beam=5,epsilon=0.02,{BEAM[7:]},seed=1,temperature=0.5"),
-        ({"mbr_samples": 8}, f"{BEAM},mbr_candidates=samples,mbr_samples=8,mbr_utility=chrf,seed=1"),
+        ({"temperature": 0.5, "epsilon": 0.02}, "epsilon=0.02,max_extra=50,method=sample,seed=1,temperature=0.5"),
+        (
+            {"samples": 8},  # no beam has a part in it
+            "candidates=samples,max_extra=50,method=mbr,samples=8,seed=1,temperature=1.0,utility=chrf",
+        ),
+        (
+            {"samples": 8, "candidates": "both", "beam": 2},
+            "beam=2,candidates=both,length_penalty=0.6,max_extra=50,method=mbr,samples=8,seed=1,temperature=1.0,"
+            "utility=chrf",
+        ),
         ({"shortlist": True}, f"{BEAM},shortlist=True"),
         ({"no_repeat_ngram": 3}, f"{BEAM},no_repeat_ngram=3"),
     ],
 )
 def test_how_outputs_were_found(changes: dict[str, object], described: str) -> None:
     rnn = RNNConfig.model_validate({"cell": "gru", "attention": "none"})
-    assert describe_search(SearchConfig.model_validate(changes), rnn) == described
+    assert describe_search(with_changes(BeamSearch(), changes), rnn) == described
 
 
 @pytest.mark.parametrize(
     ("model", "changes", "described"),
     [
-        (TaggerConfig(encoder="gru"), {"beam": 3}, "at-once"),
+        (TaggerConfig(encoder="gru"), {"beam": 3}, "one-pass"),
         (TaggerConfig(encoder="gru"), {"precision": "int8"}, "precision=int8"),
         (CTCConfig(), {"beam": 3}, "beam=3"),
-        (CTCConfig(loss="equal-split"), {"beam": 3}, "at-once"),
+        (CTCConfig(loss="equal-split"), {"beam": 3}, "one-pass"),
     ],
 )
 def test_how_a_model_without_decoder_answered(model: ModelConfig, changes: dict[str, object], described: str) -> None:
-    assert describe_search(SearchConfig.model_validate(changes), model) == described
+    assert describe_search(with_changes(BeamSearch(), changes), model) == described

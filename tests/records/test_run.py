@@ -83,6 +83,9 @@ class TestCreate:
 
     def test_damaged_configuration_is_named(self, run: Run) -> None:
         (run.folder / "config.resolved.toml").write_text("seed = \n")
+        with pytest.raises(HeedfulError, match=r"config.resolved.toml is damaged: it is not as it was written"):
+            run.config()
+        (run.folder / "SHA256SUMS").unlink()  # of an earlier version
         with pytest.raises(ConfigError, match=r"config.resolved.toml: Invalid value"):
             run.config()
 

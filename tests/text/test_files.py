@@ -2,12 +2,13 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from heedful.errors import CannotWrite, HeedfulError
-from heedful.text.files import own_name, remove_abandoned, replacing, write_text
+from heedful.text.files import own_name, remove_abandoned, remove_folder, replacing, replacing_folder, write_text
 
 
 def write_half(path: Path, stop: BaseException) -> None:
@@ -41,6 +42,63 @@ def test_a_full_disk_is_an_error_with_a_hint(tmp_path: Path) -> None:
     assert caught.value.hint is not None
     assert "Free some space" in caught.value.hint
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "ä" * 127, "a" * 232])
+def test_a_name_as_long_as_the_file_system_takes(tmp_path: Path, name: str) -> None:
+    """And what a killed process left of it goes, as for any name."""
+    dead = os.fork()
+    if dead == 0:
+        os._exit(0)
+    os.waitpid(dead, 0)
+    path = tmp_path / name
+    left = own_name(path, "part").name.replace(str(os.getpid()), str(dead))
+    (tmp_path / left).write_text("half")
+    write_text(path, "whole")
+    assert [found.name for found in tmp_path.iterdir()] == [name]
+    with replacing_folder(tmp_path / name[:-1]) as folder:
+        (folder / "inside").write_text("")
+    assert sorted(found.name for found in tmp_path.iterdir()) == sorted([name, name[:-1]])
+
+
+class TestFolders:
+    def test_replaces_all_that_was_there(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "old").write_text("")
+        with replacing_folder(tmp_path / "a") as folder:
+            (folder / "new").write_text("")
+            assert (tmp_path / "a" / "old").exists()
+        assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["a", "a/new"]
+
+    def test_an_error_keeps_the_old_one(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+
+        def fail() -> None:
+            with replacing_folder(tmp_path / "a") as folder:
+                (folder / "new").write_text("")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert [path.name for path in tmp_path.rglob("*")] == ["a"]
+
+    def test_removed_at_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whatever stops the removal of what is in it, its place is empty; what is left goes with the next call."""
+        folder = tmp_path / "a"
+        for name in ("one", "two"):
+            (folder / name).mkdir(parents=True)
+
+        def killed(_path: Path, **_options: object) -> None:
+            if not folder.exists():
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(shutil, "rmtree", killed)
+            with pytest.raises(KeyboardInterrupt):
+                remove_folder(folder)
+        assert not folder.exists()
+        remove_folder(folder)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:

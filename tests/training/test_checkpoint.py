@@ -1,7 +1,10 @@
 """Checkpoints: what is kept, what a full disk or a kill leaves, and what a damaged one says."""
 
 import errno
+import json
+import math
 import os
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +14,9 @@ import torch
 from tests.training.toy import Toy, batch_at, held_out_loss, scores, toy
 
 from heedful.errors import HeedfulError
-from heedful.training.checkpoint import CheckpointFolder, Progress, read_progress
+from heedful.records.checksums import SUMS
+from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.progress import Progress, read_progress
 
 
 def names(folder: Path) -> list[str]:
@@ -169,19 +174,145 @@ def test_a_full_disk_loses_nothing(trained: Toy, monkeypatch: pytest.MonkeyPatch
     assert trained.checkpoints.last_progress().update == 2
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"update": 1, "unheard": 2}'])
-def test_a_damaged_progress(trained: Toy, content: str) -> None:
-    save(trained, 1, best=1)
-    (trained.checkpoints.folder / "update-00000001" / "progress.json").write_text(content)
-    with pytest.raises(HeedfulError, match=r"progress\.json is missing or damaged") as caught:
-        trained.checkpoints.last_progress()
-    assert "into the file `last`" in (caught.value.hint or "")
+class TestProgress:
+    """Of a checkpoint without checksums, as earlier versions wrote them: what is read can be true, or is refused."""
+
+    @pytest.fixture
+    def path(self, trained: Toy) -> Path:
+        save(trained, 1, best=1)
+        folder = trained.checkpoints.folder / "update-00000001"
+        (folder / SUMS).unlink()
+        return folder / "progress.json"
+
+    @pytest.mark.parametrize("content", ["", "{", "[1]", "7", '{"update": 1, "unheard": 2}', '{"window": 3}'])
+    def test_damaged(self, trained: Toy, path: Path, content: str) -> None:
+        path.write_text(content)
+        with pytest.raises(HeedfulError, match=r"progress\.json is missing or damaged") as caught:
+            trained.checkpoints.last_progress()
+        assert "heedful average RUN --last N" in (caught.value.hint or "")
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("update", "1"),
+            ("update", 1.0),
+            ("update", True),
+            ("update", -1),
+            ("best_update", None),
+            ("seconds", "nan"),
+            ("seconds", math.inf),
+            ("best_score", math.nan),
+            ("validated", 1),
+            ("without_better", -1),
+            ("window", []),
+        ],
+    )
+    def test_of_another_type(self, trained: Toy, path: Path, key: str, value: object) -> None:
+        path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+        with pytest.raises(HeedfulError, match=r"progress\.json is missing or damaged"):
+            trained.checkpoints.load_last(trained.model, trained.trainer.optimizer)
+
+    @pytest.mark.parametrize(("key", "value"), [("count", 2.5), ("seconds", math.nan), ("updates", -3), ("nll", "1")])
+    def test_window_of_another_type(self, trained: Toy, path: Path, key: str, value: object) -> None:
+        facts = json.loads(path.read_text())
+        facts["window"][key] = value
+        path.write_text(json.dumps(facts))
+        with pytest.raises(HeedfulError, match=r"progress\.json is missing or damaged"):
+            trained.checkpoints.last_progress()
+
+    @pytest.mark.parametrize(("key", "value"), [("update", 2_999_999), ("update", 0), ("best_update", 2)])
+    def test_what_cannot_be(self, trained: Toy, path: Path, key: str, value: int) -> None:
+        path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+        with pytest.raises(HeedfulError, match=r"progress\.json says update .*, which cannot be"):
+            trained.checkpoints.load_last(trained.model, trained.trainer.optimizer)
+
+    def test_before_the_first_validation(self, trained: Toy) -> None:
+        """The best score is then minus infinity, which JSON lacks and Python writes all the same."""
+        made = Progress(update=3)
+        trained.checkpoints.save(trained.model, trained.trainer.optimizer, made)
+        (trained.checkpoints.folder / "update-00000003" / SUMS).unlink()
+        assert trained.checkpoints.last_progress() == made
 
 
-def test_a_checkpoint_that_is_gone(trained: Toy) -> None:
+class TestLost:
+    def test_a_checkpoint_that_is_gone(self, trained: Toy) -> None:
+        save(trained, 1, best=1)
+        save(trained, 2, best=1)
+        shutil.rmtree(trained.checkpoints.folder / "update-00000002")
+        for read in (trained.checkpoints.last_progress, trained.checkpoints.best):
+            with pytest.raises(HeedfulError, match=r"last names update-00000002, which is no whole") as caught:
+                read()
+            assert "make a model of update-00000001: heedful average" in (caught.value.hint or "")
+        assert [path.name for path in trained.checkpoints.validated()] == ["update-00000001"]
+
+    def test_the_file_last(self, trained: Toy) -> None:
+        """The checkpoint itself says all, so that nothing is begun anew."""
+        for update in (1, 2):
+            save(trained, update, best=1)
+        (trained.checkpoints.folder / "last").unlink()
+        (trained.checkpoints.folder / "best").unlink()
+        assert trained.checkpoints.last_progress().update == 2
+        best = trained.checkpoints.best()
+        assert best is not None
+        assert best.name == "update-00000001"
+
+    def test_the_file_last_and_all_that_is_whole(self, trained: Toy) -> None:
+        save(trained, 1, best=1)
+        (trained.checkpoints.folder / "last").unlink()
+        (trained.checkpoints.folder / "update-00000001" / "model.safetensors").unlink()
+        assert trained.checkpoints.is_begun()
+        with pytest.raises(HeedfulError, match="has no whole checkpoint to go on from") as caught:
+            trained.checkpoints.last()
+        assert "begin another run" in (caught.value.hint or "")
+
+    def test_the_best_one(self, trained: Toy) -> None:
+        for update in (1, 2, 3):
+            save(trained, update, best=1)
+        shutil.rmtree(trained.checkpoints.folder / "update-00000001")
+        trained.checkpoints.tidy()
+        with pytest.raises(HeedfulError, match=r"update-00000001, the best checkpoint, is gone") as caught:
+            trained.checkpoints.best()
+        assert "make a model of update-00000002, update-00000003" in (caught.value.hint or "")
+
+    def test_half_of_an_old_one(self, trained: Toy) -> None:
+        """Versions that removed a checkpoint file by file may have been killed at it."""
+        for update in (1, 2, 3):
+            save(trained, update, best=update)
+        (trained.checkpoints.folder / "update-00000002" / "progress.json").unlink()
+        assert [path.name for path in trained.checkpoints.validated()] == ["update-00000003"]
+        save(trained, 4, best=4)
+        assert names(trained.checkpoints.folder) == ["best", "last", "update-00000003", "update-00000004"]
+
+    @pytest.mark.parametrize("name", ["update-00000001", "update-00000009", "..", "", "\xff"])
+    def test_last_names_another(self, trained: Toy, name: str) -> None:
+        """Only the last one has an optimiser."""
+        for update in (1, 2):
+            save(trained, update, best=1)
+        (trained.checkpoints.folder / "last").write_text(name, "latin-1")
+        with pytest.raises(HeedfulError, match="which is no whole checkpoint"):
+            trained.checkpoints.load_last(trained.model, trained.trainer.optimizer)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "progress.json"])
+def test_no_flipped_byte_is_believed(trained: Toy, name: str) -> None:
     save(trained, 1, best=1)
-    shutil.rmtree(trained.checkpoints.folder / "update-00000001")
-    with pytest.raises(HeedfulError, match="There is no"):
-        trained.checkpoints.load_last(trained.model, trained.trainer.optimizer)
-    with pytest.raises(HeedfulError, match="is missing or damaged"):
-        trained.checkpoints.last_progress()
+    path = trained.checkpoints.folder / "update-00000001" / name
+    whole, chance = path.read_bytes(), random.Random(1)
+    for _ in range(25):
+        place, change = chance.randrange(len(whole)), chance.randint(1, 255)
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
+        with pytest.raises(HeedfulError):
+            trained.checkpoints.load_last(trained.model, trained.trainer.optimizer)
+    path.write_bytes(whole)
+    assert trained.checkpoints.load_last(trained.model, trained.trainer.optimizer).update == 1
+
+
+def test_leftovers_go_with_the_next_one(trained: Toy) -> None:
+    save(trained, 1, best=1)
+    folder = trained.checkpoints.folder
+    shutil.copytree(folder / "update-00000001", folder / ".update-00000002.1.partial")
+    (folder / "update-00000001").rename(folder / ".update-00000001.1.former")  # killed before the new one was there
+    (folder / ".last.1.part").write_text("update")
+    save(trained, 3, best=1)
+    assert names(folder) == ["best", "last", "update-00000001", "update-00000003"]
+    assert trained.checkpoints.best() == folder / "update-00000001"

@@ -13,7 +13,7 @@ from heedful.errors import ConfigError
 from heedful.models.interface import Prediction
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
-from heedful.training.ctc import check_feasible, ctc_losses, equal_split_losses, impossible_pairs, needed_places
+from heedful.training.ctc import check_feasible, ctc_losses, equal_split_losses, impossible_pairs, needed_positions
 
 A, B = 1, 2
 
@@ -94,8 +94,8 @@ def test_an_equal_split_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("target", "places"), [([], 0), ([4], 1), ([4, 5], 2), ([4, 4], 3), ([4, 4, 4, 5, 5], 8)])
-def test_needed_places(target: list[int], places: int) -> None:
-    assert needed_places(target) == places
+def test_needed_positions(target: list[int], places: int) -> None:
+    assert needed_positions(target) == places
 
 
 class TestFeasible:

@@ -9,8 +9,9 @@ from tests.training.toy import Toy, batch_at, held_out_loss, pairs_of, scores, t
 
 from heedful.data.batch import Batch, collate
 from heedful.errors import Interrupted
-from heedful.training.checkpoint import read_progress
-from heedful.training.loop import Diverged, Outcome
+from heedful.training.divergence import Diverged
+from heedful.training.loop import Outcome
+from heedful.training.progress import read_progress
 from heedful.training.schedule import learning_rate
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import heedful.training.objective as objective
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import PAD
-from heedful.training.loop import compute_loss
 from heedful.training.objective import label_smoothed_cross_entropy, smoothed_target
 
 V, D = 7, 5

@@ -9,9 +9,8 @@ from tests.models.tiny import PAIRS, batch_of, tiny_model
 from tests.training.toy import batch_at, held_out_loss, toy, training_config
 from torch import Tensor
 
-from heedful.training.loop import compute_loss
-from heedful.training.objective import SmoothingOver, label_smoothed_cross_entropy
-from heedful.training.one_position import loss_at, one_position_loss
+from heedful.tasks.table import compute_loss
+from heedful.training.objective import SmoothingOver, label_smoothed_cross_entropy, loss_at, one_position_loss
 
 TARGETS = torch.tensor([[5, 6, 3], [4, 3, 0], [3, 0, 0]])  # 3, 2 and 1 positions
 CHOICES = [torch.tensor(places) for places in itertools.product(range(3), range(2), range(1))]

@@ -8,10 +8,11 @@ import torch
 from tests.training.toy import Log, held_out_loss
 
 from heedful.data.batch import Batch, collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig
 from heedful.models.kinds import build_model
+from heedful.tasks.table import task_of, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 from heedful.training.checkpoint import CheckpointFolder
@@ -46,9 +47,17 @@ def reverser(config: ModelConfig, folder: Path) -> Translator:
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     updates = {"max_updates": 400, "warmup_steps": 40, "validate_every": 400, "clip_norm": 1.0}
     training = TrainingConfig.model_validate({"schedule": "linear", "learning_rate": 5e-3, **updates})
-    trainer = Trainer(model, training, d_model=32, seed=1, checkpoints=CheckpointFolder(folder, 1), log=Log([]))
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training),
+        training,
+        d_model=32,
+        seed=1,
+        checkpoints=CheckpointFolder(folder, 1),
+        log=Log([]),
+    )
     trainer.run(batch_at, held_out_loss)
-    return Translator(model, tokenizers, SearchConfig(beam=1))
+    return translator_of(model, tokenizers, BeamSearch(beam=1))
 
 
 @pytest.mark.slow

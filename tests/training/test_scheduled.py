@@ -17,9 +17,9 @@ from heedful.config import parse_overrides, resolve
 from heedful.data.batch import Batch, collate
 from heedful.errors import ConfigError, Interrupted
 from heedful.models.interface import Seq2Seq
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import BOS, EOS, PAD
 from heedful.training.config import Exponential, InverseSigmoid, Linear, TrainingConfig
-from heedful.training.loop import compute_loss
 from heedful.training.scheduled import Replaced, mix, p_gold, preview
 
 

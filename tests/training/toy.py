@@ -11,9 +11,10 @@ from tests.models.tiny import FIRST, VOCABULARY, tiny_config
 from heedful.data.batch import Batch, collate
 from heedful.models.interface import Seq2Seq
 from heedful.models.transformer import Transformer
+from heedful.tasks.table import compute_loss, task_of
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
-from heedful.training.loop import Trainer, Validation, compute_loss
+from heedful.training.loop import Trainer, Validation
 
 BASE: dict[str, object] = {
     "schedule": "linear",
@@ -81,7 +82,15 @@ def toy(
     one_layer = {"n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.2}
     model = Transformer(tiny_config({**one_layer, **(model_changes or {})}), VOCABULARY, VOCABULARY).double()
     checkpoints, log = CheckpointFolder(folder, keep), Log([])
-    trainer = Trainer(model, training_config(changes), d_model=12, seed=5, checkpoints=checkpoints, log=log)
+    trainer = Trainer(
+        model,
+        task_of(model).objective(training_config(changes)),
+        training_config(changes),
+        d_model=12,
+        seed=5,
+        checkpoints=checkpoints,
+        log=log,
+    )
     return Toy(trainer, model, checkpoints, log)
 
 

@@ -7,6 +7,7 @@ from heedful.attention.masks import Mask
 from heedful.attention.multihead import KeyValue, MultiHeadAttention
 from heedful.attention.normalise import Argmax, Normaliser, Sample, Softmax, Sparsemax, StraightThrough, TopK, softmax
 from heedful.attention.pooling import Pooled, Pooling, overlap_penalty
+from heedful.attention.relative import RelativePositions
 from heedful.attention.scores import (
     Additive,
     Cosine,
@@ -24,8 +25,8 @@ from heedful.trace import Map, Trace
 __all__ = [
     "Additive", "Aggregate", "Argmax", "Attended", "Cosine", "CoupledTensor", "Drawn",
     "FeatureWise", "GatherTop", "General", "KeyValue", "LocalP", "Location", "Map", "Mask",
-    "MultiHeadAttention", "Normaliser", "Pooled", "Pooling", "PositionPredictor", "Sample", "ScatterSum",
-    "Score", "Softmax", "SourceToToken", "Sparsemax", "StraightThrough", "TopK", "Trace",
+    "MultiHeadAttention", "Normaliser", "Pooled", "Pooling", "PositionPredictor", "RelativePositions", "Sample",
+    "ScatterSum", "Score", "Softmax", "SourceToToken", "Sparsemax", "StraightThrough", "TopK", "Trace",
     "attend", "attend_drawn", "dot", "elementwise", "fused_attention",
     "overlap_penalty", "scaled_dot", "scaled_dot_product_attention", "softmax", "weighted_sum",
 ]  # fmt: skip

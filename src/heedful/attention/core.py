@@ -1,8 +1,10 @@
 """Attention in four slots: score, mask, normalise, aggregate; dropout on the weights between the last two.
 
-Knows no parameters, no heads and no layers: whatever has weights lives in a score or a projection.
+To the scores a bias may be added, such as one of distances. Knows no parameters, no heads and no layers: whatever has
+weights lives in a score or a projection.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -13,6 +15,8 @@ from heedful.attention.aggregate import Aggregate, weighted_sum
 from heedful.attention.masks import Mask
 from heedful.attention.normalise import Normaliser, Sample, Softmax, softmax
 from heedful.attention.scores import Score, scaled_dot
+
+Bias = Float[Tensor, "B_or_1 H_or_1 T_or_1 S_or_1"]
 
 
 class Attended(NamedTuple):
@@ -29,16 +33,17 @@ def attend(
     *,
     score: Score,
     mask: Mask | None = None,
+    bias: Bias | None = None,
     normalise: Normaliser = softmax,
     aggregate: Aggregate = weighted_sum,
     dropout: float = 0.0,
 ) -> Attended:
-    """Read a memory: weights = normalise(score(query, key), mask), context = aggregate(dropout(weights), value).
+    """Read a memory: weights = normalise(score(query, key) + bias, mask), context = aggregate(dropout(weights), value).
 
     `dropout` is a probability for this call: pass 0 outside training. A query that may see no key gets a zero context.
-    Raises ValueError if the mask does not fit the scores.
+    Raises ValueError if the bias or the mask does not fit the scores.
     """
-    scores = score(query, key)
+    scores = _biased(score(query, key), bias)
     if mask is not None:
         mask.check(*scores.shape)
     weights = normalise(scores, mask)
@@ -63,10 +68,11 @@ def attend_drawn(
     score: Score,
     normalise: Sample,
     mask: Mask | None = None,
+    bias: Bias | None = None,
     aggregate: Aggregate = weighted_sum,
 ) -> Drawn:
     """`attend` with sampled weights, and what REINFORCE needs of the draw (`heedful.gallery.pooling.reinforce`)."""
-    scores = score(query, key)
+    scores = _biased(score(query, key), bias)
     if mask is not None:
         mask.check(*scores.shape)
     draw = normalise.draw(scores, mask)
@@ -89,15 +95,15 @@ def fused_attention(
     value: Float[Tensor, "B H S Ev"],
     *,
     mask: Mask | None = None,
+    bias: Bias | None = None,
     dropout: float = 0.0,
 ) -> Attended:
     """Eq. 1 by torch's fused kernel: equal to `attend(..., score=scaled_dot)` without ever forming the weights."""
-    if mask is None:
+    if mask is None and bias is None:
         return Attended(nn.functional.scaled_dot_product_attention(query, key, value, dropout_p=dropout), None)
-    mask.check(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-    shape = (query.shape[0], mask.visible.shape[1], query.shape[2], key.shape[2])
-    visible = mask.visible.expand(shape)
-    context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=visible, dropout_p=dropout)
+    shape = query.shape[0], query.shape[1], query.shape[2], key.shape[2]
+    added = _kernel_mask(mask, bias, shape, query.dtype)
+    context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=added, dropout_p=dropout)
     return Attended(context, None)
 
 
@@ -108,7 +114,9 @@ def quickest_attention(
     *,
     score: Score,
     mask: Mask | None = None,
+    bias: Bias | None = None,
     normalise: Normaliser = softmax,
+    aggregate: Aggregate = weighted_sum,
     dropout: float = 0.0,
 ) -> Attended:
     """`attend`, by the fused kernel where it computes the same and is quicker: for whoever needs no weights.
@@ -116,6 +124,35 @@ def quickest_attention(
     Torch's kernel wins except on a CPU in bfloat16, whose products it does not use (benchmarks/attention.py).
     """
     slow = query.device.type == "cpu" and query.dtype == torch.bfloat16
-    if score is scaled_dot and isinstance(normalise, Softmax) and not slow:
-        return fused_attention(query, key, value, mask=mask, dropout=dropout)
-    return attend(query, key, value, score=score, mask=mask, normalise=normalise, dropout=dropout)
+    if score is scaled_dot and isinstance(normalise, Softmax) and aggregate is weighted_sum and not slow:
+        return fused_attention(query, key, value, mask=mask, bias=bias, dropout=dropout)
+    slots = {"score": score, "mask": mask, "bias": bias, "normalise": normalise, "aggregate": aggregate}
+    return attend(query, key, value, dropout=dropout, **slots)
+
+
+def _biased(scores: Tensor, bias: Tensor | None) -> Tensor:
+    if bias is None:
+        return scores
+    _check_bias(bias, scores.shape)
+    return scores + bias
+
+
+def _check_bias(bias: Tensor, shape: Sequence[int]) -> None:
+    if bias.dim() != 4 or any(have not in (1, want) for have, want in zip(bias.shape, shape, strict=True)):
+        raise ValueError(f"A bias of shape {list(bias.shape)} does not fit scores of shape {list(shape)}.")
+
+
+def _kernel_mask(
+    mask: Mask | None, bias: Tensor | None, shape: tuple[int, int, int, int], dtype: torch.dtype
+) -> Tensor:
+    """Return what torch's kernel takes for both: a bool table where there is no bias, else numbers, -inf if hidden."""
+    batch, _, n_queries, n_keys = shape
+    if mask is not None:
+        mask.check(*shape)
+    if bias is None:
+        assert mask is not None
+        added = mask.visible
+    else:
+        _check_bias(bias, shape)
+        added = bias.to(dtype) if mask is None else torch.where(mask.visible, bias.to(dtype), float("-inf"))
+    return added.expand(batch, added.shape[1], n_queries, n_keys)

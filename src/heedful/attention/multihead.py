@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from heedful.attention.core import Attended, attend, quickest_attention
 from heedful.attention.masks import Mask
 from heedful.attention.normalise import Normaliser, softmax
+from heedful.attention.relative import RelativePositions
 from heedful.attention.scores import Score, scaled_dot
 
 
@@ -21,6 +22,11 @@ class KeyValue(NamedTuple):
 
     key: Float[Tensor, "B H S E"]
     value: Float[Tensor, "B H S Ev"]
+
+    @property
+    def length(self) -> int:
+        """S, the number of positions."""
+        return self.key.shape[2]
 
     def append(self, new: "KeyValue") -> "KeyValue":
         """This memory, and the new positions after it."""
@@ -37,7 +43,8 @@ class MultiHeadAttention(nn.Module):
 
     The H projections of each kind are one matrix, split after the product: the same map. `d_k` and `d_v` are d_model /
     H unless given. The paper has no biases. `score` and `normalise` fill the slots of `attend`; with the paper's two,
-    the fused kernel is used when nobody asks for weights and it is the quicker one.
+    the fused kernel is used when nobody asks for weights and it is the quicker one. Self-attention may be told how far
+    keys stand from queries: the same `relative` positions then go to `project` and to `forward`.
     """
 
     def __init__(
@@ -69,9 +76,15 @@ class MultiHeadAttention(nn.Module):
             if bias:
                 nn.init.zeros_(projection.bias)
 
-    def project(self, memory: Float[Tensor, "B S D"]) -> KeyValue:
-        """W_K and W_V applied to a memory, once, however many queries will read it."""
-        return KeyValue(self._split(self.project_key(memory)), self._split(self.project_value(memory)))
+    def project(
+        self, memory: Float[Tensor, "B S D"], relative: RelativePositions | None = None, first: int = 0
+    ) -> KeyValue:
+        """W_K and W_V applied to a memory, once, however many queries will read it.
+
+        With `relative`, the keys are those at positions `first` and on, and so they stay when more are appended.
+        """
+        key, value = self._split(self.project_key(memory)), self._split(self.project_value(memory))
+        return KeyValue(key if relative is None else relative.rotate(key, first), value)
 
     def forward(
         self,
@@ -79,15 +92,22 @@ class MultiHeadAttention(nn.Module):
         key_value: KeyValue,
         mask: Mask | None = None,
         *,
+        relative: RelativePositions | None = None,
         weights: bool = False,
         kernel: Callable[..., Attended] = quickest_attention,
     ) -> "MultiHeadOutput":
         """Read the memory for each query, by `kernel`. With `weights`, the explicit path is taken and they are
-        returned.
+        returned. With `relative`, the queries stand at the last positions of the memory, or ValueError.
         """
         heads = self._split(self.project_query(query))  # [B H T E]
         dropout = self.dropout if self.training else 0.0
         slots = {"score": self.score, "mask": mask, "normalise": self.normalise, "dropout": dropout}
+        if relative is not None:
+            n_queries, n_keys = heads.shape[2], key_value.length
+            if n_queries > n_keys:
+                raise ValueError(f"`relative` is of self-attention, but {n_queries} queries read {n_keys} keys.")
+            heads = relative.rotate(heads, n_keys - n_queries)
+            slots |= {"bias": relative.bias(heads, n_keys), "aggregate": relative.aggregate(n_queries, n_keys)}
         read = (attend if weights else kernel)(heads, key_value.key, key_value.value, **slots)
         return MultiHeadOutput(self.project_out(self._merge(read)), read.weights)
 

@@ -52,16 +52,15 @@ def align(
     """
     from heedful.data.corpus import count_pairs, read_parallel
     from heedful.data.lines import refuse_second_use
-    from heedful.models.interface import EncoderOnly
-    from heedful.pipeline.load import load
+    from heedful.pipeline.load import load, remark_on
 
     refuse_second_use([*files, *([] if gold is None else [gold])])
     n_pairs = count_pairs(files)
     golds = None if gold is None else _read_gold(gold, first, n_pairs)
     translator = load(model)
-    if isinstance(translator.model, EncoderOnly):
-        hint = "What it attends to, if it does: heedful inspect MODEL TEXT."
-        raise ConfigError("Alignments are of models with a decoder; this one answers at once.", hint=hint)
+    if (remark := remark_on(model)) is not None:
+        typer.echo(remark, err=True)
+    translator.backend.decoder("A word alignment")
     examples = _examples(translator, read_parallel(files), pieces)
     with named_after(*files):
         _check_pairs(translator, read_parallel(files))
@@ -75,7 +74,7 @@ def _check_pairs(translator: "Translator", pairs: "Iterable[Pair]") -> None:
     """Find a pair that the model cannot read before anything is printed."""
     for number, pair in enumerate(pairs, start=1):
         ids = translator.tokenizers.source.encode(pair.source), translator.tokenizers.target.encode(pair.target)
-        translator.check_pairs([ids], number)
+        translator.backend.check_pairs([ids], number)
 
 
 def _head(head: str) -> int | str:

@@ -51,6 +51,7 @@ VERBS = (
     Verb("align", "Write word alignments taken from the attention.", "Use"),
     Verb("inspect", "Show what a model attends to: terminal, picture, or one offline page.", "Measure and look inside"),
     Verb("evaluate", "Score a model on a split, with intervals and signatures.", "Measure and look inside"),
+    Verb("report", "Write the report of a run: one offline page.", "Measure and look inside"),
     Verb("exposure", "Compare a model behind gold tokens with itself behind its own.", "Measure and look inside"),
     Verb("compare", "Compare the stored outputs of runs by paired tests.", "Measure and look inside"),
     Verb(

@@ -42,12 +42,12 @@ def show(
     shown = {slot: facts[slot] for slot in ("name", "score", "mask", "normalise", "aggregate", "equation", "source")}
     shown["in the code"] = ", ".join(f"heedful.{symbol}" for symbol in member.symbols)
     shown["not good for"] = member.weak
-    shown["page"] = f"docs/attention/{member.page}.md"
     typer.echo(align(list(shown.items())))
     for result in measured:
         typer.echo(f"\n{result.name}: {result.task}. Does the first beat the second? {result.verdict}")
         rows = [(arm.name, arm.score, f"{arm.parameters:,}", f"{arm.minutes:.1f}") for arm in result.arms]
         typer.echo(align([("", result.metric, "parameters", "minutes"), *rows], right=(2, 3)))
+        typer.echo(f"Recipe: heedful init --recipe {result.recipe}")
 
 
 @app.command()

@@ -45,6 +45,7 @@ def evaluate(
     The evaluation of a split is stored with its run: outputs, results and errors, so that `heedful compare` can use it.
     That of an ensemble or of another engine belongs to no run, and is printed only.
     """
+    from heedful.models.bundle import is_bundle
     from heedful.pipeline.engines import Choice, is_native, open_engine
     from heedful.pipeline.evaluate_split import read_test_set, score_test_set
     from heedful.pipeline.load import run_around
@@ -54,26 +55,30 @@ def evaluate(
     items = own or read_test_set(recipe.data, split)
     choice = Choice(engine, precision, ensemble or (), ensemble_mean)
     run = None if own or ensemble or not is_native(model, choice) else run_around(model)
-    with open_engine(model, choice, items.sources, tokens=False) as opened, run or nullcontext():
+    kept = run if run is not None and is_bundle(run.bundle) else None  # what is of no finished model is not
+    with kept or nullcontext(), open_engine(model, choice, items.sources, tokens=False) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)
         if precision is not None or not is_native(model, choice):  # an engine keeps its own
             recipe = _in_precision(recipe, opened.engine.search.precision)
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
         found = score_test_set(opened.engine.with_search(recipe.search.model_dump()), items, recipe)
-        if run is not None:
-            _keep(run, found, recipe, items.split)
+        if kept is not None:
+            _keep(kept, found, recipe, items.split)
+        times = None if run is None else _count(run, items.split)
     if as_json:
-        _print_json(found, items.split, run, recipe)
+        _print_json(found, items.split, kept, recipe, times)
     else:
-        _print_table(found, run)
+        _print_table(found, kept)
+    if times is not None and times > 1:
+        text = f"{items.split} has been scored {times} times with this run, the end of its training included."
+        typer.echo(f"{text} Choose by dev, and score test once." if items.split == "test" else text, err=True)
 
 
 def _recipe(model: Path, overrides: list[str]) -> "Recipe":
     """The recipe that made the model, with other settings of what may change after training."""
     from heedful.config import parse_overrides, read_toml
-    from heedful.pipeline.engines import recipe_file
-    from heedful.pipeline.load import run_around
+    from heedful.pipeline.load import recipe_file, run_around
     from heedful.recipe.recipe import of_run, resolve_recipe
 
     changes = parse_overrides(overrides)
@@ -124,7 +129,15 @@ def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None
     keep(run, found, Occasion(run.name, recipe.seed, split, checkpoint, decode, update, chosen=True))
 
 
-def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Recipe") -> None:
+def _count(run: "Run", split: str) -> int:
+    """Note this evaluation in the run's log, and say how many there were with it."""
+    from heedful.records.scored import times_scored
+
+    run.log("evaluated", {"split": split})
+    return times_scored(run.read_log(), split)
+
+
+def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Recipe", times: int | None) -> None:
     from heedful.pipeline.evaluate_split import describe_search
 
     facts = {
@@ -134,6 +147,7 @@ def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Rec
         "decode": describe_search(recipe.search, recipe.model),
         "seconds": round(found.seconds, 3),
         "run": None if run is None else str(run.folder),
+        "times_scored": times,
         "scores": [score._asdict() for score in found.scores],
     }
     print_json(facts)

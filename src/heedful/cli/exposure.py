@@ -30,11 +30,13 @@ def exposure(
     """
     from heedful.evaluation.exposure import measure_exposure
     from heedful.pipeline.evaluate_split import read_test_set
-    from heedful.pipeline.load import load, recipe_of
+    from heedful.pipeline.load import load, recipe_of, remark_on
     from heedful.records.manifest import data_hash
 
     items = read_test_set(recipe_of(model).data, split)
     first = [targets[0] for targets in items.references]
+    if (remark := remark_on(model)) is not None:
+        typer.echo(remark, err=True)
     found = measure_exposure(load(model), items.sources, first, error_at)
     if not as_json:
         _print_tables(found)

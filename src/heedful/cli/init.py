@@ -1,4 +1,4 @@
-"""`heedful init`: write a complete, commented recipe."""
+"""`heedful init`: write a complete, commented recipe, or copy one that comes with heedful."""
 
 import os
 from collections.abc import Sequence
@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+from heedful.errors import ConfigError
 
 FILE_OPTIONS = ("--train", "--dev", "--test")
 Files = list[str]
@@ -52,6 +54,10 @@ def init(
     preset: Annotated[
         str | None, typer.Option(help="Start from this preset; left out, your training data decides.")
     ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(help="Copy this recipe that comes with heedful, comments included; an unknown name lists all."),
+    ] = None,
     train: Annotated[
         Files | None, typer.Option(metavar="FILE [FILE]", help="A table, or two aligned text files, to learn from.")
     ] = None,
@@ -61,14 +67,28 @@ def init(
         "recipe.toml"
     ),
 ) -> None:
-    """Write a complete, commented recipe.
+    """Write a complete, commented recipe, or copy one that comes with heedful.
 
     Files are a table each (.tsv, .csv, .jsonl), or two aligned text files: `--train a.en a.de --dev b.en b.de`.
     """
     from heedful.recipe.first_recipe import first_recipe, refuse_existing, write_new
+    from heedful.recipe.shipped import recipe_text
 
     refuse_existing(output)
-    text, reason = first_recipe(preset, {"train": train or (), "dev": dev or (), "test": test or ()}, overrides or ())
+    splits: dict[str, Sequence[str]] = {"train": train or (), "dev": dev or (), "test": test or ()}
+    if recipe is not None:
+        options = {"--preset": preset, **{f"--{split}": paths for split, paths in splits.items()}}
+        _refuse_changes([*(option for option, value in options.items() if value), *(overrides or ())], output)
+        text, reason = recipe_text(recipe, output), f"Recipe {recipe}, as it comes with heedful."
+    else:
+        text, reason = first_recipe(preset, splits, overrides or ())
     write_new(output, text)
     typer.echo(str(output))
     typer.echo(f"{reason}\nNext: heedful train {output} --dry-run", err=True)
+
+
+def _refuse_changes(given: list[str], output: Path) -> None:
+    """Raises ConfigError where anything else than a copy was asked for."""
+    if given:
+        hint = f"Copy it, then set keys where it is used: heedful train {output} key=value."
+        raise ConfigError(f"--recipe copies a whole recipe, so {given[0]} cannot go with it.", hint=hint)

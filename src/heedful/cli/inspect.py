@@ -62,9 +62,11 @@ def inspect(
     sources = _sources(texts)
     require_texts("--target", targets or [])
     _check_usage(len(sources), targets, html, svg, png)
-    from heedful.pipeline.load import load
+    from heedful.pipeline.load import load, remark_on
 
     translator = load(model)
+    if (remark := remark_on(model)) is not None:
+        typer.echo(remark, err=True)
     forced = targets or [None] * len(sources)
     traces = [translator.trace(source, target) for source, target in zip(sources, forced, strict=True)]
     name = _map_name(traces[0], kind, layer)

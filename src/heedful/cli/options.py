@@ -1,9 +1,19 @@
-"""Options that say how outputs are found, and that several verbs share; each is written once."""
+"""Options that say how outputs are found, and that several verbs share; each is written once.
 
+Those of the settings of search are made from the fields of `heedful.decoding.config`.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
+
+from heedful.decoding.config import METHODS
 
 Output = Annotated[Path | None, typer.Option(help="Write here, whole or not at all, instead of standard output.")]
 NBest = Annotated[int, typer.Option(min=1, help="Print so many outputs a line: number, rank, score, text, by tabs.")]
@@ -19,27 +29,6 @@ InputFormat = Annotated[
         metavar="text|tsv|jsonl",
         help="tsv: source, then phrases that its output must hold; jsonl: source, prefix, require, forbid.",
     ),
-]
-
-Beam = Annotated[int | None, typer.Option(min=1, help="Beams; 1 is greedy.")]
-LengthPenalty = Annotated[float | None, typer.Option(min=0, help="Alpha of the length penalty.")]
-Temperature = Annotated[float | None, typer.Option(help="Sample at this temperature instead of searching.")]
-TopK = Annotated[int | None, typer.Option(min=1, help="Sample among the k most probable tokens.")]
-TopP = Annotated[float | None, typer.Option(help="Sample among the fewest tokens with this much probability.")]
-Epsilon = Annotated[float | None, typer.Option(help="Sample among the tokens of at least this probability.")]
-Seed = Annotated[int | None, typer.Option(help="Of sampling.")]
-Mbr = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Of N samples, the output that the others agree with most.")
-]
-MbrCandidates = Annotated[str | None, typer.Option(metavar="samples|beam|both", help="What MBR chooses among.")]
-MbrUtility = Annotated[
-    str | None, typer.Option(metavar="chrf|bleu|edit|edit-characters", help="By what MBR measures agreement.")
-]
-NoRepeatNgram = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="No N tokens stand in an output twice in the same order.")
-]
-Shortlist = Annotated[
-    bool, typer.Option("--shortlist", help="Only tokens that `heedful shortlist` found likely: faster.")
 ]
 
 Ensemble = Annotated[
@@ -59,3 +48,68 @@ PrecisionOption = Annotated[
         "--type", metavar="float32|int8|bfloat16|auto", help="What it computes in; auto: the quickest, measured."
     ),
 ]
+
+
+class SearchOption(NamedTuple):
+    """A setting of search as an option of the command line."""
+
+    setting: str
+    flag: str
+    type: Any
+    choices: tuple[str, ...]
+    help: str
+
+    @property
+    def parameter(self) -> inspect.Parameter:
+        """The parameter by which typer knows it; not given, it is None, or False for a switch."""
+        metavar = "|".join(self.choices) or None
+        declared = Annotated[self.type, typer.Option(self.flag, metavar=metavar, help=self.help)]
+        default = False if self.type is bool else None
+        return inspect.Parameter(self.setting, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=declared)
+
+
+def search_options() -> Iterator[SearchOption]:
+    """Yield an option for each setting of each method of search, once."""
+    fields: dict[str, FieldInfo] = {}
+    for method in METHODS.values():
+        for name, field in method.model_fields.items():
+            fields.setdefault(name, field)
+    for name, field in fields.items():
+        extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+        flag = extra.get("flag", f"--{name.replace('_', '-')}")
+        if isinstance(flag, str):
+            kind, choices = _option_type(field.annotation)
+            said = field.description or ""
+            yield SearchOption(name, flag, kind, choices, f"{said[:1].upper()}{said[1:]}.")
+
+
+def _option_type(annotation: Any) -> tuple[Any, tuple[str, ...]]:
+    """What typer reads for a field: its type or None, and the names to choose from, if there are any."""
+    if get_origin(annotation) is Literal:
+        return str | None, get_args(annotation)
+    if annotation is bool:
+        return bool, ()
+    plain = next((part for part in get_args(annotation) if part is not NoneType), annotation)
+    plain = get_args(plain)[0] if get_origin(plain) is Annotated else plain
+    return plain | None, ()
+
+
+def with_search_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each setting of search, in place of its parameter `search_changes`, in which it gets
+    those that were given.
+    """
+    options = list(search_options())
+
+    @wraps(command)
+    def wrapped(**arguments: Any) -> None:
+        given = {option.setting: arguments.pop(option.setting) for option in options}
+        changes = {name: value for name, value in given.items() if value is not None and value is not False}
+        command(**arguments, search_changes=changes)
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        own = [option.parameter for option in options] if parameter.name == "search_changes" else [parameter]
+        parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+    wrapped.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapped

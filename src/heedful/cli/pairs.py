@@ -63,7 +63,6 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
 def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> Opened:
     """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
     from heedful.data.check import Limits
-    from heedful.models.config import EncoderOnlyConfig
     from heedful.recipe.recipe import load_recipe
     from heedful.recipe.splits import load_split, optional_splits, readers
     from heedful.text.tokenizer import train_tokenizers
@@ -71,7 +70,6 @@ def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | Non
     recipe = load_recipe(path, overrides).config
     if tokenizers is None:
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
-    labels = recipe.model.labels if isinstance(recipe.model, EncoderOnlyConfig) else None
     data, whole_words = recipe.data, recipe.tokenizer.whole_words
-    limits = Limits(data.max_length, recipe.training.max_tokens, data.allow_overlap, labels, whole_words)
+    limits = Limits(data.max_length, recipe.training.max_tokens, data.allow_overlap, recipe.model.labels, whole_words)
     return Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))

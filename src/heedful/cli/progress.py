@@ -48,6 +48,8 @@ class TrainingDisplay:
             self.console.print(_STAGES[event].format(**facts), soft_wrap=True)
         elif event == "data warning":
             self.console.print(f"warning: {facts['text']}\nhint: {facts['hint']}", soft_wrap=True)
+        elif event == "resumed":
+            self.console.print(_resumed(facts), soft_wrap=True)
         elif event == "prepared":
             self.console.print(_prepared(facts), soft_wrap=True)
         elif event == "preflight":
@@ -100,6 +102,12 @@ def gold_inputs(p_gold: Sequence[tuple[int, float]]) -> str:
     """What scheduled sampling will do, in a line."""
     curve = ", ".join(f"{p:.3f} at update {update:,}" for update, p in p_gold)
     return f"scheduled sampling: an input token stays gold with probability {curve}"
+
+
+def _resumed(facts: Mapping[str, Any]) -> str:
+    minutes = f", or {facts['max_minutes']:g} minutes of training in all" if "max_minutes" in facts else ""
+    changed = f"; changed: {', '.join(facts['changed'])}" if facts["changed"] else ""
+    return f"going on from update {facts['done']:,}, up to {facts['max_updates']:,}{minutes}{changed}"
 
 
 def _prepared(facts: Mapping[str, Any]) -> str:

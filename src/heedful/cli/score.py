@@ -34,6 +34,8 @@ def score(
     lines = []
     choice = Choice(others=ensemble or (), mean=ensemble_mean)
     with open_engine(model, choice, []) as opened, named_after(source, target):
+        for remark in opened.remarks:
+            typer.echo(remark, err=True)
         for start in range(0, len(pairs), CHUNK):
             sources, targets = zip(*pairs[start : start + CHUNK], strict=True)
             scored = opened.engine.score(sources, targets, first_pair=start + 1)

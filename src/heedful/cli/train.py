@@ -48,6 +48,7 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
     """The recipe that the command line comes to, and its run directory."""
     from heedful.pipeline.train import resume_command, run_folder
     from heedful.recipe.recipe import load_recipe
+    from heedful.records.run import Run
 
     named = settings[:1] if "=" not in settings[0] or Path(settings[0]).exists() else []
     overrides = settings[len(named) :]
@@ -57,6 +58,7 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
     if path is not None and (stored := path / "config.resolved.toml").is_file():
         if not resume:
             raise ConfigError(f"{path} is a run.", hint=f"Go on with it: {resume_command(path)}")
+        Run.open(path).config()  # checked to be as it was written
         return load_recipe(stored, overrides).config, path
     if resume and path is not None and (path.is_dir() or not path.exists()):
         hint = "`heedful runs list FOLDER` shows the runs in a folder."

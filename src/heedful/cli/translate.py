@@ -1,6 +1,6 @@
 """`heedful translate`: text in, text out, line by line."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,14 +16,15 @@ from heedful.errors import ConfigError
 from heedful.records.files import to_json
 
 if TYPE_CHECKING:
-    from heedful.decoding.config import SearchConfig
     from heedful.decoding.translation import Translation
-    from heedful.pipeline.engines import TextEngine
+    from heedful.decoding.translator import Translator
 
 CHUNK = 1000  # lines that are read, sorted by length and translated together
 
 
+@options.with_search_options
 def translate(
+    *,
     model: Annotated[Path, typer.Argument(help="A run directory, a model bundle or an export.")],
     file: Annotated[Path, typer.Argument(help="A text file; - is standard input.")] = Path("-"),
     text: Text = None,
@@ -33,18 +34,7 @@ def translate(
     prefix: options.Prefix = None,
     require: options.Require = None,
     forbid: options.Forbid = None,
-    beam: options.Beam = None,
-    length_penalty: options.LengthPenalty = None,
-    temperature: options.Temperature = None,
-    top_k: options.TopK = None,
-    top_p: options.TopP = None,
-    epsilon: options.Epsilon = None,
-    seed: options.Seed = None,
-    mbr: options.Mbr = None,
-    mbr_candidates: options.MbrCandidates = None,
-    mbr_utility: options.MbrUtility = None,
-    no_repeat_ngram: options.NoRepeatNgram = None,
-    shortlist: options.Shortlist = False,
+    search_changes: dict[str, object],
     ensemble: options.Ensemble = None,
     ensemble_mean: options.EnsembleMean = None,
     engine: options.Engine = None,
@@ -56,21 +46,6 @@ def translate(
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
     from heedful.pipeline.engines import Choice, open_engine
 
-    changes = {
-        "beam": beam,
-        "length_penalty": length_penalty,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "epsilon": epsilon,
-        "seed": seed,
-        "mbr_samples": mbr,
-        "mbr_candidates": mbr_candidates,
-        "mbr_utility": mbr_utility,
-        "no_repeat_ngram": no_repeat_ngram,
-        "shortlist": shortlist,
-    }
-    asked = {key: value for key, value in changes.items() if value is not None and value is not False}
     given = Given(file, text, input_format, prefix, require, forbid)
     chunks = given.chunks(CHUNK)
     first = next(chunks, [])  # a missing file is found before the model is loaded
@@ -78,9 +53,7 @@ def translate(
     with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)
-        loaded = opened.engine
-        translator = loaded.with_search({**asked, "beam": max(beam or loaded.search.beam, n_best)})
-        _refuse_contradictions(translator.search, asked, n_best)
+        translator = _searching(opened.engine.with_search(search_changes), n_best, "beam" in search_changes)
         found = _translated(translator, chain([first], chunks), n_best, given.place)
         _write(found, given.place, output, partial(_rendered, n_best=n_best, as_json=as_json))
 
@@ -111,30 +84,21 @@ def _write(
         typer.echo(_unknown_symbols(file, unknown), err=True)
 
 
-def _refuse_contradictions(search: "SearchConfig", asked: Mapping[str, object], n_best: int) -> None:
-    """Options that would do nothing, or not what they say, are refused."""
-    beam = asked.get("beam")
-    idle = [f"--{key.replace('_', '-')}" for key in ("top_k", "top_p", "epsilon", "seed") if key in asked]
-    if idle and search.temperature is None and search.mbr_samples is None:
-        hint = "Sample by --temperature 1 or --mbr N, or leave it out."
-        raise ConfigError(f"{idle[0]} says how to sample, but nothing is sampled.", hint=hint)
-    if search.mbr_samples is None:
-        idle = [f"--{key.replace('_', '-')}" for key in ("mbr_candidates", "mbr_utility") if key in asked]
-        if idle:
-            raise ConfigError(f"{idle[0]} without --mbr.", hint="Say by --mbr N how many samples to draw.")
-        if beam is not None and search.temperature is not None:
-            hint = "Use one of them."
-            raise ConfigError("--beam searches and --temperature samples: one excludes the other.", hint=hint)
-        if isinstance(beam, int) and n_best > beam:
-            hint = f"Use --beam {n_best}."
-            raise ConfigError(f"--n-best {n_best} asks for more outputs than --beam {beam} finds.", hint=hint)
-    elif beam is not None and search.mbr_candidates == "samples":
-        hint = "Leave out one of the two, or add --mbr-candidates both."
-        raise ConfigError("--beam with --mbr: MBR chooses among samples, and searches for none.", hint=hint)
+def _searching(translator: "Translator", n_best: int, beam_given: bool) -> "Translator":
+    """The translator with a beam that finds `n_best` outputs, unless a smaller one was asked for."""
+    from heedful.decoding.config import BeamSearch
+
+    search = translator.search
+    if not isinstance(search, BeamSearch) or n_best <= search.beam:
+        return translator
+    if beam_given:
+        hint = f"Use --beam {n_best}."
+        raise ConfigError(f"--n-best {n_best} asks for more outputs than --beam {search.beam} finds.", hint=hint)
+    return translator.with_search({"beam": n_best})
 
 
 def _translated(
-    translator: "TextEngine", chunks: Iterable[list[Input]], n_best: int, place: Path
+    translator: "Translator", chunks: Iterable[list[Input]], n_best: int, place: Path
 ) -> "Iterator[list[tuple[str, Translation]]]":
     done = 0
     for chunk in chunks:

@@ -4,7 +4,6 @@ Knows nothing of tokens. Pairs with the same source stay together, so that no he
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 from heedful.data.corpus import Pair, Reader, read_parallel
 from heedful.data.survey import text_hash
 from heedful.errors import ConfigError
-from heedful.text.files import replacing
+from heedful.text.new_files import creating, refuse_existing
 
 SPLITS = ("train", "dev", "test")
 Columns = tuple[str, str]  # as `read_parallel` takes them
@@ -39,14 +38,16 @@ def split_corpus(paths: Sequence[Path], folder: Path, sizes: Sizes, columns: Col
         hint = "For example: --dev 1000 --test 1000"
         raise ConfigError(f"Nothing to split off: {dev} pairs of dev and {test} of test.", hint=hint)
     files = {split: _names(paths, folder, split) for split, size in zip(SPLITS, (1, dev, test), strict=True) if size}
-    _refuse_to_overwrite([path for group in files.values() for path in group])
+    names = [path.name for group in files.values() for path in group]
+    refuse_existing(folder, names)
     hashes = np.array([text_hash(pair.source) for pair in read_parallel(paths, *columns)], np.uint64)
     places = _assign(hashes, dev, test, seed)
     if not (places == 0).any():
         hint = f"There are {len(hashes):,} pairs in all."
         raise ConfigError(f"With {dev:,} pairs of dev and {test:,} of test, nothing is left to train on.", hint=hint)
-    with ExitStack() as stack:
-        outputs = {split: [stack.enter_context(replacing(path)) for path in group] for split, group in files.items()}
+    with creating(folder, names) as opened:
+        file_of = dict(zip(names, opened, strict=True))
+        outputs = {split: [file_of[path.name] for path in group] for split, group in files.items()}
         if len(paths) == 1:
             for (output,) in outputs.values():
                 output.write(HEADER)
@@ -58,8 +59,8 @@ def split_corpus(paths: Sequence[Path], folder: Path, sizes: Sizes, columns: Col
 def write_splits(readers: Mapping[str, Reader], folder: Path) -> list[Path]:
     """Write each split as a .tsv with a header; files that are there are never overwritten."""
     paths = splits_to_write(readers, folder)
-    for read, path in zip(readers.values(), paths, strict=True):
-        with replacing(path) as output:
+    with creating(folder, [path.name for path in paths]) as outputs:
+        for read, output in zip(readers.values(), outputs, strict=True):
             output.write(HEADER)
             for pair in read():
                 _write(pair, [output])
@@ -69,14 +70,8 @@ def write_splits(readers: Mapping[str, Reader], folder: Path) -> list[Path]:
 def splits_to_write(splits: Iterable[str], folder: Path) -> list[Path]:
     """The files that `write_splits` will write. Raises ConfigError where one is there already."""
     paths = [folder / f"{split}.tsv" for split in splits]
-    _refuse_to_overwrite(paths)
+    refuse_existing(folder, [path.name for path in paths])
     return paths
-
-
-def _refuse_to_overwrite(paths: Sequence[Path]) -> None:
-    for path in paths:
-        if path.exists() or path.is_symlink():
-            raise ConfigError(f"{path} exists already.", hint="Name another folder, or remove the file yourself.")
 
 
 def _assign(hashes: np.ndarray, dev: int, test: int, seed: int) -> np.ndarray:

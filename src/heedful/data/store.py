@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from heedful.data.corpus import Pair
 from heedful.errors import HeedfulError
+from heedful.records.checksums import SUMS, check_files, write_checksums
 from heedful.text.files import replacing, write_text
 from heedful.text.tokenizer import Tokenizers
 
@@ -123,7 +124,8 @@ def build_store(
     digest = hashlib.sha256()
     dropped = Counter({"empty": 0, "too long": 0, **({} if possible is None else {"impossible": 0})})
     kept = 0
-    (folder / FACTS).unlink(missing_ok=True)  # from here on until it is written again there is no complete store
+    for name in (FACTS, SUMS):  # from here on until they are written again there is no complete store
+        (folder / name).unlink(missing_ok=True)
     with replacing(folder / PAIRS) as file, pa.ipc.new_file(file, _SCHEMA) as writer:
         for chunk in _encoded(pairs, tokenizers, _Limits(max_length, possible), dropped):
             for pair in chunk.pairs:
@@ -143,13 +145,18 @@ def build_store(
         "tokenizers": [tokenizers.source.fingerprint, tokenizers.target.fingerprint],
     }
     write_text(folder / FACTS, json.dumps(facts, indent=2) + "\n")
+    write_checksums(folder, [FACTS, PAIRS])
     return open_store(folder)
 
 
 def open_store(folder: Path) -> PairStore:
-    """Map a store that `build_store` wrote. Raises HeedfulError where it is missing, damaged or half written."""
-    hint = f"Remove {folder} and start again: it is made from the corpus."
+    """Map a store that `build_store` wrote. Raises HeedfulError where it is missing, half written, or not as it was
+    written; stores of earlier versions have no checksums.
+    """
+    hint = f"Remove {folder} and start again (heedful train --resume RUN): it is made from the corpus."
     try:
+        (folder / FACTS).stat()
+        check_files(folder, hint=hint)
         facts = json.loads((folder / FACTS).read_text("utf-8"))
         if facts["format"] != FORMAT:
             raise HeedfulError(
@@ -164,7 +171,7 @@ def open_store(folder: Path) -> PairStore:
         raise HeedfulError(
             f"{folder} holds no complete store ({Path(error.filename).name} is missing).", hint=hint
         ) from None
-    except (ValueError, KeyError, pa.ArrowInvalid) as error:
+    except (ValueError, KeyError, TypeError, pa.ArrowInvalid, OSError) as error:
         raise HeedfulError(f"{folder} is damaged: {error}.", hint=hint) from None
 
 

@@ -82,7 +82,7 @@ def in_units(pairs: Iterable[Pair], tokenizers: Tokenizers | None) -> tuple[Unit
         encoded = ((_ids(x.encode(pair.source)), _ids(y.encode(pair.target))) for pair in stream)
         return Units("tokens", "tokens"), encoded
     if first and all(pair.source.endswith(".wav") for pair in first):
-        hint = "Speech comes in the order of its words, and CTC is made for it: recipes/fsdd-ctc.toml."
+        hint = "Speech comes in the order of its words, and CTC is made for it: heedful init --recipe fsdd-ctc."
         raise ConfigError("Sources are names of recordings, which are not looked into.", hint=hint)
     units = Units(_unit([pair.source for pair in first]), _unit([pair.target for pair in first]))
     source, target = _Numbers(units.source), _Numbers(units.target)

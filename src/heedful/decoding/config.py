@@ -1,57 +1,215 @@
-"""Settings of search."""
+"""Settings of search: one table a method, each setting declared once.
 
-from typing import Annotated, Literal
+Options of the command line, signatures and the schema of a recipe are made from these fields. A field's `flag` is the
+name of its option where it is not that of the field; None where there is none. `only_with` names the choices that a
+setting belongs to (see `heedful.sections`).
+"""
 
-from pydantic import Field
+from abc import ABC
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal
 
-from heedful.config import Config
+from pydantic import Field, Tag
 
-Count = Annotated[int, Field(gt=0)]
+from heedful.config import Config, Layer, Tree, resolve
+from heedful.errors import ConfigError
+from heedful.records.signature import describe_settings
+from heedful.sections import by_kind, only_with, unused_settings
+
+Precision = Literal["float32", "bfloat16", "int8"]
+
+Tokens = Annotated[int, Field(gt=0, le=1_000_000)]
+Outputs = Annotated[int, Field(gt=0, le=1000)]  # hypotheses of a sentence that are held at once
+Temperature = Annotated[float, Field(ge=0.01, le=100)]  # beyond, probabilities are 0, 1 or all alike in float32
+Alpha = Annotated[float, Field(ge=0, le=10)]  # ((5 + 1000) / 6)^10 is 10^22: more only overflows
 
 
-class SearchConfig(Config):
-    """How outputs are found. `beam = 1` is greedy search; `temperature` switches to sampling."""
+class SearchConfig(Config, ABC):
+    """How outputs are found: what every method has."""
 
-    beam: Count = 5
-    length_penalty: Annotated[float, Field(ge=0)] = Field(
-        default=0.6, description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha"
-    )
-    max_extra: Count = Field(
+    method: str
+    max_extra: Tokens = Field(
         default=50, description="an output has at most source length + max_extra tokens (the paper: 50)"
     )
-    max_tokens: Count = Field(default=4096, description="padded source tokens times beam in a batch")
-    max_source: Count = Field(
+    max_tokens: Tokens = Field(default=4096, description="padded source tokens times rows in a batch")
+    max_source: Tokens = Field(
         default=1024, description="longer inputs are split at sentence ends, else at this many tokens, with a warning"
     )
-    precision: Literal["float32", "bfloat16", "int8"] = Field(
-        default="float32", description="precision of the operands of linear maps; sums and all else are float32"
+    precision: Precision = Field(
+        default="float32",
+        description="dtype of the operands of linear maps; sums and all else are float32",
+        json_schema_extra={"flag": None},  # an engine is chosen together with its precision: --engine, --precision
     )
-    temperature: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="given: sample instead of searching"
+    no_repeat_ngram: Outputs | None = Field(
+        default=None, description="no n-gram of this order stands in an output twice"
     )
-    top_k: Count | None = Field(default=None, description="sampling: only the k most probable tokens")
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="sampling: only the smallest set with this much probability"
-    )
-    epsilon: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        default=None, description="sampling: only tokens of at least this probability"
-    )
-    seed: int = Field(default=1, description="sampling")
-    mbr_samples: Count | None = Field(
-        default=None, description="given: minimum Bayes risk decoding against so many samples"
-    )
-    mbr_candidates: Literal["samples", "beam", "both"] = Field(
-        default="samples", description="MBR chooses among: the samples, what beam search finds, both"
-    )
-    mbr_utility: Literal["chrf", "bleu", "edit", "edit-characters"] = Field(
-        default="chrf", description="MBR: chrf | bleu | edit (of symbols between blanks) | edit-characters"
-    )
-    no_repeat_ngram: Count | None = Field(default=None, description="no n-gram of this order stands in an output twice")
     shortlist: bool = Field(default=False, description="only what `heedful shortlist` found likely for a source")
 
+    def describe(self) -> str:
+        """Describe the search in one word for signatures: what had a part in it, the common settings where they are
+        not as usual. The method is named unless it is beam search.
+        """
+        common = ("no_repeat_ngram", "shortlist", "precision")
+        usual = {name: type(self).model_fields[name].default for name in common}
+        own = set(self.own_settings()) - unused_settings(type(self), self.model_dump())
+        named: dict[str, Any] = {name: getattr(self, name) for name in ("max_extra", *own)}
+        named |= {name: getattr(self, name) for name in common if getattr(self, name) != usual[name]}
+        return describe_settings(named if self.method == "beam" else {**named, "method": self.method})
 
-def settings_of_decoders(search: SearchConfig) -> list[str]:
-    """Which of these settings a model without a decoder cannot have."""
-    usual = SearchConfig()
-    names = ("length_penalty", "temperature", "mbr_samples", "no_repeat_ngram", "shortlist")
+    @classmethod
+    def own_settings(cls) -> list[str]:
+        """List the settings that not every method has."""
+        return [name for name in cls.model_fields if name not in SearchConfig.model_fields]
+
+
+class BeamSearch(SearchConfig):
+    """The best outputs by beam search; `beam = 1` is greedy search."""
+
+    method: Literal["beam"] = Field(default="beam", json_schema_extra={"flag": None})  # pyright: ignore[reportIncompatibleVariableOverride]
+    beam: Outputs = Field(default=5, description="beams; 1 is greedy search")
+    length_penalty: Alpha = Field(
+        default=0.6, description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha"
+    )
+
+
+class SampleSearch(SearchConfig):
+    """Outputs drawn from the model. [Fan 2018; Holtzman 2020; Hewitt 2022]"""
+
+    method: Literal["sample"] = Field(default="sample", json_schema_extra={"flag": None})  # pyright: ignore[reportIncompatibleVariableOverride]
+    temperature: Temperature = Field(default=1.0, description="sample at this temperature instead of searching")
+    top_k: Tokens | None = Field(default=None, description="sample among the k most probable tokens")
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="sample among the fewest tokens with this much probability"
+    )
+    epsilon: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="sample among the tokens of at least this probability"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default=1, description="seed of sampling")
+
+
+class MBRSearch(SampleSearch):
+    """Minimum Bayes risk: of several candidates the one that samples of the model agree with most. [Eikema 2022]"""
+
+    method: Literal["mbr"] = Field(default="mbr", json_schema_extra={"flag": None})  # pyright: ignore[reportIncompatibleVariableOverride]
+    temperature: Temperature = Field(default=1.0, description="MBR: temperature of the samples")
+    samples: Outputs = Field(
+        default=32,
+        description="of so many samples, the output that the others agree with most",
+        json_schema_extra={"flag": "--mbr"},
+    )
+    candidates: Literal["samples", "beam", "both"] = Field(
+        default="samples",
+        description="MBR chooses among: the samples, what beam search finds, both",
+        json_schema_extra={"flag": "--mbr-candidates"},
+    )
+    utility: Literal["chrf", "bleu", "edit", "edit-characters"] = Field(
+        default="chrf",
+        description="MBR measures agreement by: chrf | bleu | edit (of symbols between blanks) | edit-characters",
+        json_schema_extra={"flag": "--mbr-utility"},
+    )
+    beam: Outputs = Field(
+        default=5, description="beams; 1 is greedy search", json_schema_extra=only_with(candidates=("beam", "both"))
+    )
+    length_penalty: Alpha = Field(
+        default=0.6,
+        description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha",
+        json_schema_extra=only_with(candidates=("beam", "both")),
+    )
+
+    @property
+    def beam_search(self) -> BeamSearch:
+        """The beam search that finds candidates."""
+        shared = {name: getattr(self, name) for name in BeamSearch.model_fields if name != "method"}
+        return BeamSearch(**shared)
+
+
+AnySearch = Annotated[
+    Annotated[BeamSearch, Tag("beam")] | Annotated[SampleSearch, Tag("sample")] | Annotated[MBRSearch, Tag("mbr")],
+    by_kind("beam", "method"),
+]
+METHODS: dict[str, type[SearchConfig]] = {"beam": BeamSearch, "sample": SampleSearch, "mbr": MBRSearch}
+COMMON_LIMITS = ("method", "max_extra", "max_tokens", "max_source", "precision")
+OPENING = {"samples": "mbr", "temperature": "sample", "beam": "beam"}
+"""The settings that choose a method where none is named and the present one lacks them."""
+
+
+def require_beam_search(search: SearchConfig, what: str) -> BeamSearch:
+    """Return settings of beam search as what they are. Raises ConfigError for another method, which `what` lacks."""
+    if not isinstance(search, BeamSearch):
+        raise ConfigError(f'{what} has no `search.method` = "{search.method}".', hint="Use the native engine.")
+    return search
+
+
+def unused_without_decoder(search: SearchConfig, searched: Collection[str] = ()) -> list[str]:
+    """List the settings that are not at their defaults and do nothing in an encoder-only model, which searches at most
+    with the settings `searched`.
+    """
+    if not isinstance(search, BeamSearch):
+        return ["method"]
+    usual, effective = BeamSearch(), {*COMMON_LIMITS, *searched}
+    names = [name for name in BeamSearch.model_fields if name not in effective]
     return [name for name in names if getattr(search, name) != getattr(usual, name)]
+
+
+class _Table(Config):
+    """A recipe's table of search alone."""
+
+    search: AnySearch = BeamSearch()
+
+
+def with_changes(search: SearchConfig, changes: Mapping[str, object]) -> SearchConfig:
+    """Return the settings with some changed. A setting of another method than the present one chooses that method where
+    it opens it (`temperature`, `samples`, `beam`). Raises ConfigError for a setting that the method does not have.
+    """
+    if changes.keys() <= {"precision"}:
+        present = search.method
+    else:
+        present = str(changes.get("method") or _opened(search.method, changes))
+    chosen = METHODS.get(present)
+    if chosen is None:
+        raise ConfigError(f"`search.method` cannot be {present!r}.", hint=f"It is one of: {', '.join(METHODS)}.")
+    foreign = next((key for key in changes if key not in chosen.model_fields and _methods_with(key)), None)
+    if foreign is not None:
+        owners = " or ".join(f'"{name}"' for name in _methods_with(foreign))
+        hint = "Sample by temperature = 1 or samples = N (--temperature 1, --mbr N), or leave it out."
+        hint = hint if present == "beam" else "Leave one of them out."
+        raise ConfigError(f'`search.{foreign}` is of `search.method` = {owners}, but that is "{present}".', hint=hint)
+    kept = {key: value for key, value in search.model_dump().items() if key in chosen.model_fields}
+    wanted = {**kept, **changes, "method": present}
+    kept = {key: value for key, value in kept.items() if key not in unused_settings(chosen, wanted)}
+    layers = [Layer("model", {"search": {**kept, "method": present}}), Layer("search", {"search": dict(changes)})]
+    return resolve(_Table, layers).config.search
+
+
+def _opened(present: str, changes: Mapping[str, object]) -> str:
+    """The method that these changes mean: the present one, unless it lacks a setting that opens another."""
+    for key, method in OPENING.items():
+        if key in changes and key not in METHODS[present].model_fields:
+            return method
+    return "mbr" if "samples" in changes else present
+
+
+def _methods_with(key: str) -> list[str]:
+    return [name for name, kind in METHODS.items() if key in kind.model_fields]
+
+
+def search_of(recipe: Tree, origin: str) -> SearchConfig:
+    """Read the `search` table of a stored recipe, and of no other part of it. Raises ConfigError where it does not
+    hold.
+    """
+    return resolve(_Table, [Layer(origin, {"search": upgraded(recipe.get("search", {}))})]).config.search
+
+
+def upgraded(table: Tree) -> Tree:
+    """Return a stored table of search in today's form: before there was `method`, all methods had one flat table."""
+    if "method" in table or not isinstance(table, dict):
+        return table
+    method = "mbr" if "mbr_samples" in table else "sample" if "temperature" in table else "beam"
+    renamed = {key.removeprefix("mbr_"): value for key, value in table.items()}
+    known = METHODS[method].model_fields
+    kept = {key: value for key, value in renamed.items() if key in known}
+    if method == "mbr" and kept.get("candidates", "samples") == "samples":
+        kept = {key: value for key, value in kept.items() if key not in BeamSearch.own_settings()}
+    old = {name for kind in METHODS.values() for name in kind.own_settings()}
+    unknown = {key: value for key, value in renamed.items() if key not in known and key not in old}
+    return {"method": method, **kept, **unknown}

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import Map
-from heedful.layers.product import Precision
+from heedful.layers.product import Readout
 from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.models.recording import is_recording
 
 Mean = Literal["arithmetic", "geometric"]
 
@@ -32,23 +32,21 @@ class Ensemble(Seq2Seq):
             found = ", ".join(map(str, sorted(sizes))) or "nothing"
             raise ValueError(f"`models` must be at least one, all with one target vocabulary, but are of {found} ids.")
         self.members = nn.ModuleList(models)
-        self.mean = mean
+        self.mean: Mean = mean
         self._widths = [model.output_weight().shape[1] for model in models]
 
     @property
     def _models(self) -> list[Seq2Seq]:
         return [model for model in self.members if isinstance(model, Seq2Seq)]
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
-        if maps is not None:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
+        if is_recording():
             raise ValueError("Attention maps are those of one model: ask a member of the ensemble.")
         return Memory(torch.cat([model.encode(src, src_mask).values for model in self._models], dim=-1), src_mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         each = zip(self._models, self._memories(memory), strict=True)
-        return torch.cat([model.decode(part, tgt_in, maps) for model, part in each], dim=-1)
+        return torch.cat([model.decode(part, tgt_in) for model, part in each], dim=-1)
 
     def start(self, memory: Memory, beams: int) -> "EnsembleState":
         each = zip(self._models, self._memories(memory), strict=True)
@@ -66,26 +64,39 @@ class Ensemble(Seq2Seq):
     def output_weight(self) -> NoReturn:
         raise ValueError("An ensemble has no output matrix of its own: ask its members.")
 
-    def prepare_readout(self, precision: Precision) -> None:
-        """Its members have theirs."""
-
     def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
-        return self._averaged([model.logits for model in self._models], hidden)
+        return _averaged([model.logits for model in self._models], self._widths, self.mean, hidden)
 
-    def logits_among(self, ids: Int[Tensor, " U"]) -> Callable[[Tensor], Tensor]:
-        outputs = [model.logits_among(ids) for model in self._models]
-        return lambda hidden: self._averaged(outputs, hidden)
-
-    def _averaged(self, outputs: Sequence[Callable[[Tensor], Tensor]], hidden: Tensor) -> Tensor:
-        parts = zip(outputs, hidden.split(self._widths, dim=-1), strict=True)
-        log_p = torch.stack([output(part).float().log_softmax(dim=-1) for output, part in parts])
-        if self.mean == "geometric":
-            return log_p.mean(dim=0)
-        return log_p.logsumexp(dim=0) - torch.log(torch.tensor(len(log_p)))
+    def readout(self, make: Callable[[Tensor, Tensor | None], Readout]) -> Readout:
+        return AveragedReadout([model.readout(make) for model in self._models], self._widths, self.mean)
 
     def _memories(self, memory: Memory) -> list[Memory]:
         widths = [model.memory_width for model in self._models]
         return [Memory(values, memory.mask) for values in memory.values.split(widths, dim=-1)]
+
+
+@final
+class AveragedReadout(Readout):
+    """The output layers of all members, and the mean of what they say."""
+
+    def __init__(self, readouts: Sequence[Readout], widths: Sequence[int], mean: Mean) -> None:
+        self.readouts, self.widths = list(readouts), list(widths)
+        self.mean: Mean = mean
+
+    def __call__(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
+        return _averaged(self.readouts, self.widths, self.mean, hidden)
+
+    def among(self, ids: Int[Tensor, " U"]) -> Callable[[Tensor], Tensor]:
+        outputs = [readout.among(ids) for readout in self.readouts]
+        return lambda hidden: _averaged(outputs, self.widths, self.mean, hidden)
+
+
+def _averaged(outputs: Sequence[Callable[[Tensor], Tensor]], widths: list[int], mean: Mean, hidden: Tensor) -> Tensor:
+    parts = zip(outputs, hidden.split(widths, dim=-1), strict=True)
+    log_p = torch.stack([output(part).float().log_softmax(dim=-1) for output, part in parts])
+    if mean == "geometric":
+        return log_p.mean(dim=0)
+    return log_p.logsumexp(dim=0) - torch.log(torch.tensor(len(log_p)))
 
 
 @final

@@ -75,8 +75,8 @@ class Requesting:
     def _check_required(self, request: Request, place: str) -> None:
         if not request.required:
             return
-        if self._search.mbr_samples is not None or self._search.temperature is not None:
-            hint = "Leave out temperature and mbr_samples, or the phrases."
+        if self._search.method != "beam":
+            hint = 'Search by method = "beam", or leave out the phrases.'
             raise ConfigError("Required phrases need beam search: samples cannot be made to hold them.", hint=hint)
         if request.no_repeat:
             hint = "Leave out one of them."

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from heedful.decoding.backend import END
 from heedful.decoding.search import Hypothesis
 from heedful.decoding.translation import Candidate, Token, Translation
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.vocabulary import UNK
 
-END = "</s>"
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？])")
 
 
@@ -45,15 +45,14 @@ def segment_line(line: int, text: str, tokenizer: Tokenizer, longest: int) -> li
     return [Segment(line, ids) for ids in packed]
 
 
-def batches(segments: Sequence[Segment], budget: int) -> Iterator[list[int]]:
-    """Numbers of segments, longest first, so that rows * longest (with EOS) stays within `budget` tokens.
-
-    A segment that is longer than the budget is a batch of its own.
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Yield the numbers of sequences of these lengths, longest first, so that rows * longest (with EOS) stays within
+    `budget` tokens. One that is longer than the budget is a batch of its own.
     """
-    order = sorted(range(len(segments)), key=lambda number: (-len(segments[number].ids), number))
+    order = sorted(range(len(lengths)), key=lambda number: (-lengths[number], number))
     batch: list[int] = []
     for number in order:
-        if batch and (len(batch) + 1) * (len(segments[batch[0]].ids) + 1) > budget:
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > budget:
             yield batch
             batch = []
         batch.append(number)

@@ -17,6 +17,7 @@ from heedful.decoding.search import Hypothesis, Request, Step
 from heedful.errors import HeedfulError
 from heedful.models.interface import State
 from heedful.models.weights import read_tensors, write_tensors
+from heedful.records.checksums import check_file, checksum
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import PAD, SPECIALS
@@ -145,26 +146,32 @@ def vocabulary_map(shortlist: Shortlist, source: Sequence[str], target: Sequence
 
 
 def save_shortlist(folder: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> None:
-    """Write `shortlist.safetensors` and `shortlist.toml` into a bundle; the facts are written last.
+    """Write `shortlist.safetensors` and `shortlist.toml` into a folder that is being made."""
+    write_shortlist(folder / TABLE, folder / FACTS, shortlist, tokenizers)
 
-    Raises CannotWrite where the system refuses; a bundle without a shortlist then still has none.
+
+def write_shortlist(table: Path, facts: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> None:
+    """Write the table of a shortlist, and the facts about it, into two files that get their places together.
+
+    Raises CannotWrite where the system refuses.
     """
-    write_tensors(folder / TABLE, {"likely": shortlist.likely.int(), "always": shortlist.always.int()})
-    try:
-        write_text(folder / FACTS, tomlkit.dumps(_facts(tokenizers)))
-    except BaseException:
-        if not (folder / FACTS).exists():
-            (folder / TABLE).unlink()
-        raise
+    write_tensors(table, {"likely": shortlist.likely.int(), "always": shortlist.always.int()})
+    write_text(facts, tomlkit.dumps({**_facts(tokenizers), "sha256": checksum(table)}))
 
 
 def load_shortlist(folder: Path, tokenizers: Tokenizers) -> Shortlist | None:
-    """Read the shortlist of a bundle; None where it has none. Raises HeedfulError for one of other tokenisers."""
+    """Read the shortlist of a bundle; None where it has none.
+
+    Raises HeedfulError for one of other tokenisers, and for a table that is not as it was written.
+    """
     if not (folder / FACTS).is_file():
         return None
-    if read_toml(folder / FACTS).values != _facts(tokenizers):
-        hint = "Make it again: heedful shortlist RUN."
+    facts, hint = read_toml(folder / FACTS).values, "Make it again: heedful shortlist RUN."
+    digest = facts.pop("sha256", None)  # earlier versions wrote none
+    if facts != _facts(tokenizers):
         raise HeedfulError(f"{folder / FACTS} is of other tokenizers, or of another version.", hint=hint)
+    if digest is not None:
+        check_file(folder / TABLE, str(digest), hint)
     tensors = read_tensors(folder / TABLE)
     return Shortlist(tensors["likely"].long(), tensors["always"].long(), len(tokenizers.target))
 

@@ -1,4 +1,7 @@
-"""One token after another, for rows that do not compete: what greedy search and sampling share. Knows no model."""
+"""One token after another, for rows that do not compete: greedy search, and what sampling shares with it.
+
+Knows no model.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +9,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.decoding.search import Continuations, Forcing, Hypothesis, Request, Step, length_penalty, log_probabilities
+from heedful.decoding.search import (
+    Continuations,
+    Forcing,
+    Hypothesis,
+    Request,
+    Step,
+    continuations,
+    length_penalty,
+    log_probabilities,
+)
 from heedful.decoding.vetoes import Vetoes
 from heedful.models.interface import State
 from heedful.text.vocabulary import BOS, EOS
@@ -55,3 +67,12 @@ def _hypothesis(ids: list[int], token_log_p: list[float], alpha: float) -> Hypot
     token_log_p = token_log_p[: length + 1]
     log_p = sum(token_log_p)
     return Hypothesis(ids[:length], log_p, log_p / float(length_penalty(length + 1, alpha)), token_log_p)
+
+
+def greedy_search(step: Step, state: State, requests: Sequence[Request], alpha: float = 0.0) -> list[list[Hypothesis]]:
+    """One hypothesis a sentence; equal to `beam_search` with one beam. Finished sentences leave the batch."""
+    return [[found] for found in follow(step, state, requests, _most_probable, alpha=alpha)]
+
+
+def _most_probable(log_p: Tensor, _requests: Sequence[int], forced: Sequence[int] | None) -> Continuations:
+    return continuations(log_p, 1, forced)

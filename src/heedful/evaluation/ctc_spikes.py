@@ -10,9 +10,9 @@ import torch
 
 from heedful.data.batch import collate
 from heedful.decoding.ctc import path_log_p
+from heedful.decoding.label_backend import CTCBackend
 from heedful.decoding.translator import Translator
 from heedful.models.device import device_of
-from heedful.models.interface import EncoderOnly
 from heedful.text.vocabulary import PAD
 
 
@@ -22,10 +22,10 @@ def blank_spikes(translator: Translator, sources: Sequence[str]) -> dict[str, fl
 
     Raises ValueError where there are no sources, or where the model says nothing at places of its own.
     """
-    model = translator.model
-    if not sources or not isinstance(model, EncoderOnly) or model.alignment == "places":
-        raise ValueError("`sources` must hold some, for a model that aligns symbols and places itself.")
-    model.eval()
+    backend = translator.backend
+    if not sources or not isinstance(backend, CTCBackend):
+        raise ValueError("`sources` must hold some, for a model that aligns symbols and positions itself.")
+    model = backend.model.eval()
     blanks = places = spikes = 0
     for source in sources:
         batch = collate([(translator.tokenizers.source.encode(source), [])], [0]).to(device_of(model))

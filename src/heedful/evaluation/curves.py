@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any, NamedTuple
 
+from heedful.evaluation.meanings import unit_of
 from heedful.evaluation.metrics import label_of
 
 WIDTH, HEIGHT = 520, 260
@@ -16,8 +17,8 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 24, 12, 34
 MOST_POINTS = 400  # of one line; more are thinned, keeping the first and the last
 KINDS = ("train", "validation")
 TITLES = {
-    "loss": "Loss, nats a token (train: smoothed)",
-    "perplexity": "Perplexity (unsmoothed)",
+    "loss": "Loss, nats a token (in training: label-smoothed)",
+    "perplexity": "Perplexity (without label smoothing)",
     "learning_rate": "Learning rate",
     "gradient_norm": "Gradient norm",
     "target_tokens_per_second": "Target tokens a second",
@@ -64,12 +65,18 @@ def charts_of(log: Iterable[Mapping[str, Any]]) -> list[Chart]:
     return [
         Chart(
             name=name,
-            title=TITLES.get(name, label_of(name)),
+            title=TITLES.get(name) or _title(name),
             lines=[lines[name][kind] for kind in KINDS if kind in lines[name]],
             chosen=chosen if "validation" in lines[name] else None,
         )
         for name in order
     ]
+
+
+def _title(name: str) -> str:
+    """A metric's label, with its unit where it is a rate; any other name in plain words."""
+    unit = unit_of(name)
+    return f"{label_of(name)}, {unit}" if unit else label_of(name).replace("_", " ")
 
 
 def chart_svg(chart: Chart, over: str) -> str:

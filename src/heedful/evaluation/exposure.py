@@ -11,12 +11,12 @@ import torch
 from rapidfuzz.distance import Levenshtein
 
 from heedful.data.batch import Batch, collate
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.search import NEVER, Request, log_probabilities
-from heedful.decoding.searcher import Searcher
-from heedful.decoding.segments import Segment, batches
+from heedful.decoding.segments import batches
+from heedful.decoding.sequence_backend import SequenceBackend
 from heedful.decoding.translator import Translator
-from heedful.errors import ConfigError, HeedfulError
+from heedful.errors import HeedfulError
 from heedful.models.device import device_of
 from heedful.models.interface import Seq2Seq
 from heedful.text.vocabulary import EOS
@@ -83,15 +83,9 @@ def measure_exposure(
     """The exposure of a translator's model to its own tokens, on pairs of texts. Raises HeedfulError as `exposure`
     does, for a model that answers at once, and for a pair that is too long for the model.
     """
-    model = translator.model
-    if not isinstance(model, Seq2Seq):
-        hint = "Its scores are the whole truth: heedful evaluate."
-        raise ConfigError("This model answers at once, so it never reads what it has written.", hint=hint)
-    pairs = [
-        (translator.tokenizers.source.encode(source), translator.tokenizers.target.encode(target))
-        for source, target in zip(sources, targets, strict=True)
-    ]
-    translator.check_pairs(pairs)
+    model = translator.backend.decoder("Exposure bias")
+    pairs = translator.encode_pairs(sources, targets)
+    translator.backend.check_pairs(pairs)
     return exposure(model, pairs, error_at, translator.search.max_tokens)
 
 
@@ -112,8 +106,7 @@ def exposure(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int = 1
         raise HeedfulError(f"No target has a token at place {error_at}, so none can be wrong there.", hint=hint)
     model.eval()
     followed: list[Followed] = []
-    wider = [Segment(number, list(max(pair, key=len))) for number, pair in enumerate(pairs)]
-    for numbers in batches(wider, max_tokens):
+    for numbers in batches([max(map(len, pair)) for pair in pairs], max_tokens):
         followed += _follow(model, [pairs[number] for number in numbers], error_at)
     return summarise(followed, error_at)
 
@@ -202,8 +195,8 @@ def _behind_gold(model: Seq2Seq, batch: Batch, error_at: int) -> _Said:
 
 def _continuing(model: Seq2Seq) -> Callable[[Sequence[Ids], Sequence[Ids], Sequence[Ids]], list[list[int]]]:
     """What gives the greedy outputs of sources that begin with given ids, each long enough to pass its target."""
-    searcher = Searcher(model, SearchConfig(beam=1), str)  # greedy search compares no texts
-    extra, readable = SearchConfig().max_extra, model.longest
+    greedy = SequenceBackend(model, BeamSearch(beam=1), str)  # greedy search compares no texts
+    extra, readable = greedy.search.max_extra, model.longest
 
     def longest(source: Ids, target: Ids) -> int:
         wanted = max(len(source) + extra, len(target) + 1)
@@ -214,6 +207,6 @@ def _continuing(model: Seq2Seq) -> Callable[[Sequence[Ids], Sequence[Ids], Seque
             return []
         ends = [longest(*both) for both in zip(sources, targets, strict=True)]
         requests = [Request(*both) for both in zip(ends, prefixes, strict=True)]
-        return [found[0].ids for found in searcher(sources, requests, 1)]
+        return [found[0].ids for found in greedy.hypotheses(sources, requests, 1)]
 
     return go_on

@@ -3,31 +3,63 @@
 The reasons are observations on the texts alone; why the model did it is not known here.
 """
 
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rapidfuzz.distance import Levenshtein
-
+from heedful.evaluation.edits import (
+    Change,
+    Units,
+    aligned,
+    all_sounds,
+    beside_closest,
+    edits,
+    longest_loop,
+    same_stems,
+    spans,
+)
 from heedful.evaluation.metrics import collapse_blanks, is_right
 from heedful.records.outputs import Output
 from heedful.text.normalise import in_compared_form
 
 UNKNOWN = "⁇"  # what a tokeniser writes for an id that has no text
-REPEATS = 3  # a block so often in a row is a loop
+REPEATS = 3  # a block so often in a row is a repetition
 LONGEST_BLOCK = 8
-# Each reason with what it says, the most telling first.
+# Each reason with what it says, the most telling first. A "unit" is a symbol between blanks (a word, a phone, a label),
+# or a character where neither side has a blank.
 REASONS = {
     "empty": "nothing was written",
     "unknown symbol": "a symbol that the vocabulary lacks",
     "copy": "the source was copied",
-    "loop": "a part repeats again and again",
+    "repetition": "a part repeats again and again",
     "wrong script": "letters of another script than the reference's",
-    "too short": "less than half of the reference's length",
-    "too long": "more than twice the reference's length",
-    "one symbol": "a single symbol inserted, missing or exchanged",
-    "other": "none of these",
+    "under-translation": "less than half of the reference's length",
+    "over-translation": "more than twice the reference's length",
+    "segmentation": "right but for where blanks stand",
+    "casing": "right but for capital and small letters",
+    "punctuation": "right but for punctuation",
+    "diacritics": "right but for accents and other marks on letters",
+    "number": "right but for the digits of its numbers",
+    "wrong order": "the right units in another order",
+    "vowel substitution": "a single vowel exchanged for another",
+    "consonant substitution": "a single consonant exchanged for another",
+    "inflection": "words that only begin like those of the reference",
+    "substitution": "a single unit exchanged for another",
+    "insertion": "a single unit too many",
+    "deletion": "a single unit missing",
+    "vowels only": "several edits, all of them of vowels",
+    "consonants only": "several edits, all of them of consonants",
+    "mostly wrong": "more edits than half of the reference's units",
+    "beginning": "several edits, all of them before a right second half",
+    "ending": "several edits, all of them behind a right first half",
+    "several substitutions": "several units exchanged, and none missing or too many",
+    "several insertions": "several units too many, and all of the reference there",
+    "several deletions": "several units missing, and all that is there right",
+    "one span": "edits of several kinds, side by side",
+    "two spans": "edits of several kinds in two places",
+    "other": "edits of several kinds in more than two places",
 }
 
 
@@ -63,53 +95,105 @@ def find_mistakes(items: Sequence[Output], measures: Mapping[str, Sequence[float
 
 def observe(item: Output) -> list[str]:
     """The reasons that can be seen in a wrong output, against its closest reference; at least one."""
-    output, reference, _ = beside_closest(item.output, item.references)
+    item = item._replace(
+        source=in_compared_form(item.source),
+        references=[in_compared_form(text) for text in item.references],
+        output=in_compared_form(item.output),
+    )
+    units = beside_closest(item.output, item.references)
+    output, reference, _ = units
     seen = {
         "empty": not output,
         "unknown symbol": UNKNOWN in item.output,
         "copy": bool(output) and collapse_blanks(item.output) == collapse_blanks(item.source),
-        "loop": _is_loop(output, reference),
+        "repetition": _is_loop(output, reference),
         "wrong script": _in_other_script(item.output, item.references),
-        "too short": 0 < 2 * len(output) < len(reference),
-        "too long": len(output) > 2 * len(reference) and len(output) > len(reference) + 1,
-        "one symbol": Levenshtein.distance(output, reference) == 1,
+        "under-translation": 0 < 2 * len(output) < len(reference),
+        "over-translation": len(output) > 2 * len(reference) and len(output) > len(reference) + 1,
+        **dict.fromkeys(_right_but_for(item.output, item.references), True),
+        "wrong order": Counter(output) == Counter(reference),
+        **dict.fromkeys(_kinds_of_edits(units), True),
     }
-    return [reason for reason, holds in seen.items() if holds] or ["other"]
+    return [reason for reason in REASONS if seen.get(reason)]
 
 
-def beside_closest(output: str, references: Sequence[str]) -> tuple[list[str], list[str], str]:
-    """The units of an output, those of the reference with the fewest edits to it, and what joins units to text.
+def _kinds_of_edits(units: Units) -> list[str]:
+    """What the edits have in common, and where they stand."""
+    columns = aligned(units)
+    wrong = edits(columns)
+    kinds = {edit.kind for edit in wrong}
+    sound = all_sounds(units, wrong)
+    found = ["inflection"] if same_stems(units, wrong) else []
+    if len(wrong) == 1:
+        (kind,) = kinds
+        return [*found, *([f"{sound} substitution"] if sound and kind == "substitution" else []), kind]
+    found += [f"{sound}s only"] if sound else []
+    found += ["mostly wrong"] if 2 * len(wrong) > len(units.reference) else []
+    found += ["beginning"] if 2 * _right(columns[::-1]) >= len(columns) else []
+    found += ["ending"] if 2 * _right(columns) >= len(columns) else []
+    places = {1: "one span", 2: "two spans"}.get(len(spans(columns)), "other")
+    return [*found, f"several {kinds.pop()}s" if len(kinds) == 1 else places]
 
-    Units are blank-separated symbols; characters where neither the output nor a reference has a blank inside.
-    """
-    by_character = all(len(text.split()) < 2 for text in (output, *references))
-    written = _units(output, by_character)
-    targets = [_units(reference, by_character) for reference in references]
-    closest = min(targets, key=lambda target: Levenshtein.distance(written, target))
-    return written, closest, "" if by_character else " "
+
+def _right(columns: Sequence[Change]) -> int:
+    """How many columns are right before the first wrong one."""
+    return next((place for place, column in enumerate(columns) if column.kind != "equal"), len(columns))
 
 
 def _is_loop(output: Sequence[str], reference: Sequence[str]) -> bool:
     """Whether a part repeats more often than in the reference; labels, which repeat in both, are as many as wanted."""
-    wanted = longest_loop(reference)
+    wanted = longest_loop(reference, LONGEST_BLOCK)
     labels = len(output) == len(reference) and wanted > 1
-    return not labels and longest_loop(output) >= max(REPEATS, wanted + 1)
+    return not labels and longest_loop(output, LONGEST_BLOCK) >= max(REPEATS, wanted + 1)
 
 
-def longest_loop(units: Sequence[str]) -> int:
-    """The most often that a block of 1 to 8 units stands in a row (1 where nothing repeats, 0 for no units)."""
-    best = min(1, len(units))
-    for width in range(1, min(LONGEST_BLOCK, len(units) // 2) + 1):
-        same = 0  # so many units in a row equal the one `width` before them
-        for i in range(width, len(units)):
-            same = same + 1 if units[i] == units[i - width] else 0
-            best = max(best, same // width + 1)
-    return best
+def _right_but_for(output: str, references: Sequence[str]) -> list[str]:
+    """What an output and a reference must be stripped of to be equal; nothing where that makes them equal nowhere."""
+    written = _stripped(output, list(_STRIPPING))
+    if not written:
+        return []
+    for reference in references:
+        if _stripped(reference, list(_STRIPPING)) == written:
+            enough = [name for name in _STRIPPING if _equal(output, reference, [name])]
+            needed = [
+                name for name in _STRIPPING if not _equal(output, reference, [n for n in _STRIPPING if n != name])
+            ]
+            return enough[:1] or needed
+    return []
 
 
-def _units(text: str, by_character: bool) -> list[str]:
-    text = in_compared_form(text)
-    return list(collapse_blanks(text)) if by_character else text.split()
+def _equal(output: str, reference: str, without: Sequence[str]) -> bool:
+    return _stripped(output, without) == _stripped(reference, without)
+
+
+def _stripped(text: str, names: Sequence[str]) -> str:
+    for name in reversed(names):  # blanks last: what stood between them may be gone
+        text = _STRIPPING[name](text)
+    return collapse_blanks(text)
+
+
+def _without_punctuation(text: str) -> str:
+    return "".join(character for character in text if unicodedata.category(character)[0] != "P")
+
+
+def _without_diacritics(text: str) -> str:
+    """Letters without the marks above and below them; vowel signs and viramas of Indic scripts are kept."""
+    marks = (0, 9)  # combining classes of vowel signs, which are letters of their own, and of viramas
+    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.combining(c) in marks)
+
+
+def _without_numbers(text: str) -> str:
+    """A 0 for each number; digits that touch a Latin letter, as ARPAbet's stress does, are none."""
+    return re.sub(r"(?<![A-Za-z])\d+(?:[.,]\d+)*(?![A-Za-z\d])", "0", text)
+
+
+_STRIPPING: dict[str, Callable[[str], str]] = {
+    "segmentation": lambda text: "".join(text.split()),
+    "casing": str.casefold,
+    "punctuation": _without_punctuation,
+    "diacritics": _without_diacritics,
+    "number": _without_numbers,
+}
 
 
 def _in_other_script(output: str, references: Sequence[str]) -> bool:

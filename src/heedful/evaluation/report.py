@@ -5,31 +5,44 @@ page's looks and behaviour stand in `assets/`; a content policy forbids it every
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from heedful.config import flatten
 from heedful.evaluation.curves import TECHNICAL, Chart, chart_svg, charts_of, shown
-from heedful.evaluation.metrics import label_of, metric_names, metrics_for
+from heedful.evaluation.metrics import is_right
+from heedful.evaluation.report_diff import comparison
 from heedful.evaluation.report_errors import errors_section
+from heedful.evaluation.report_facts import (
+    began,
+    duration,
+    machine_facts,
+    model_facts,
+    origin_facts,
+    package_facts,
+    preflight_facts,
+    preparation_facts,
+    training_facts,
+)
+from heedful.evaluation.report_html import Fact, copy_button, fact_list
+from heedful.evaluation.report_scores import cards, scores_section
 from heedful.records.compare import last_results, summarise
-from heedful.records.files import write_lines
 from heedful.records.manifest import split_of
-from heedful.records.results import Result
 from heedful.records.run import Run
+from heedful.text.files import write_text
 
 
 class Picture(NamedTuple):
-    """An attention picture: a ready SVG, its heading and caption, and whether the output that it shows was right."""
+    """An attention picture: a ready SVG, the layer and head that it shows, and the line that it is of."""
 
-    title: str
+    source: str
+    output: str
+    references: list[str]
     svg: str
-    caption: str
-    right: bool | None = None
+    where: str
 
 
 class NextCommand(NamedTuple):
@@ -43,16 +56,16 @@ def write_report(
     run: Run, path: Path, pictures: Sequence[Picture] = (), next_commands: Sequence[NextCommand] = ()
 ) -> None:
     """Write the report of a run; it shows whatever records there are, and says what is missing."""
-    write_lines(path, report(run, pictures, next_commands).splitlines())
+    write_text(path, report(run, pictures, next_commands))
 
 
 def report(run: Run, pictures: Sequence[Picture] = (), next_commands: Sequence[NextCommand] = ()) -> str:
-    """The report as one HTML text."""
+    """Return the report as one HTML text."""
     split = summarise(run).split
     chosen = last_results(run, split) if split else []
     errors = [row for row in run.read_errors() if split_of(row["id"]) == split]
     sections = [
-        ("scores", "Scores", _scores(run.read_results())),
+        ("scores", "Scores", scores_section(run.read_results())),
         ("curves", "Curves", _curves(charts_of(run.read_log()))),
         ("attention", "Attention", _pictures(pictures)),
         ("errors", "Errors", errors_section(errors, chosen[0].n if chosen else None)),
@@ -67,7 +80,7 @@ def report(run: Run, pictures: Sequence[Picture] = (), next_commands: Sequence[N
         name=escape(run.name),
         style=(assets / "report.css").read_text(encoding="utf-8"),
         heading=_heading(run),
-        cards=_cards(chosen),
+        cards=cards(chosen),
         links="".join(f'<a href="#{anchor}">{title}</a>' for anchor, title, _ in present),
         sections="\n".join(_section(*section) for section in present),
         script=(assets / "report.js").read_text(encoding="utf-8"),
@@ -83,88 +96,19 @@ def _heading(run: Run) -> str:
     summary = summarise(run)
     data = run.config().get("data", {})
     task = data.get("catalogue") or " ".join(Path(path).name for path in data.get("train", ()))
-    parts = [task, f"{summary.update:,} updates", f"{shown(summary.minutes)} minutes of training"]
+    parts = [task, began(run), f"{summary.update:,} updates", f"{duration(_minutes(run))} of training"]
     complete = summary.state == "complete"
     return (
-        f'<p class="kicker">Heedful report</p><h1>{escape(run.name)}</h1>'
+        f'<p class="kicker">Run report</p><h1>{escape(run.name)}</h1>'
         f'<p class="facts">{" · ".join(escape(part) for part in parts if part)} '
         f'<span class="badge {"good" if complete else "warn"}">{escape(summary.state)}</span></p>'
     )
 
 
-def _cards(results: Sequence[Result]) -> str:
-    """The test scores (or dev, before there is a test score), large, each with its interval."""
-    if not results:
-        return '<p class="empty">No scores yet: <code>heedful evaluate</code> makes them.</p>'
-    cards = []
-    for row in results:
-        low, high = row.ci_low, row.ci_high
-        interval = "" if low is None or high is None else f"{low:.2f} to {high:.2f}"
-        cards.append(
-            f'<div class="card"><div class="label">{escape(label_of(row.metric))}<span>{escape(row.split)}</span></div>'
-            f'<div class="value">{row.value:.2f}</div>{_range(row)}'
-            f'<div class="quiet">{interval and f"95 %: {interval}"}</div>'
-            f'<div class="quiet">n = {row.n:,}{_direction(row.metric)}</div></div>'
-        )
-    return f'<div class="cards">{"".join(cards)}</div>'
-
-
-def _direction(metric: str) -> str:
-    if metric not in metric_names():
-        return ""
-    return " · higher is better" if metrics_for([metric])[0].higher_is_better else " · lower is better"
-
-
-def _range(row: Result) -> str:
-    """The interval as a strip on a scale from 0 to 100 (or as far as it goes)."""
-    if row.ci_low is None or row.ci_high is None:
-        return ""
-    scale = 100 / max(100.0, row.ci_high)
-    left, width = row.ci_low * scale, (row.ci_high - row.ci_low) * scale
-    return (
-        '<div class="range" aria-hidden="true">'
-        f'<span class="interval" style="left:{left:.2f}%;width:{width:.2f}%"></span>'
-        f'<span class="point" style="left:{row.value * scale:.2f}%"></span></div>'
-    )
-
-
-def _scores(rows: Sequence[Result]) -> str:
-    """Evaluations with what they rest on; validations during training carry no signature and are in the curves."""
-    final = [row for row in rows if row.signature]
-    if not final:
-        return ""
-    heads = ["split", "metric", "#value", "#95 % interval", "#n", "checkpoint", "#seed", "signature"]
-    note = (
-        "Intervals are percentile bootstrap over items. Two numbers may be compared if their signatures agree in data, "
-        "split, metric and counting; <code>heedful compare</code> checks it."
-    )
-    return f'{_table(heads, [_score_cells(row) for row in final])}<p class="quiet">{note}</p>'
-
-
-def _score_cells(row: Result) -> list[str]:
-    interval = "" if row.ci_low is None else f"{row.ci_low:.2f} – {row.ci_high:.2f}"
-    signature = escape(row.signature).replace("|", "<wbr>|").replace(",", ",<wbr>")
-    return [
-        escape(row.split),
-        escape(label_of(row.metric)),
-        f"<b>{row.value:.2f}</b>",
-        interval,
-        f"{row.n:,}",
-        f'<span class="nowrap">{escape(row.checkpoint)}</span>',
-        str(row.seed),
-        f'<div class="signature"><code>{signature}</code>{_copy(row.signature)}</div>',
-    ]
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """An HTML table of ready cells; a heading that begins with "#" is of a column of numbers."""
-    kinds = [' class="number"' if head.startswith("#") else "" for head in heads]
-    head = "".join(f"<th{kind}>{name.removeprefix('#')}</th>" for kind, name in zip(kinds, heads, strict=True))
-    body = "\n".join(
-        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+def _minutes(run: Run) -> float:
+    """How long training took so far, unrounded."""
+    timed = [line["seconds"] for line in run.read_log() if "update" in line and "seconds" in line]
+    return timed[-1] / 60 if timed else 0.0
 
 
 def _curves(charts: Sequence[Chart]) -> str:
@@ -194,77 +138,59 @@ def _figure(chart: Chart) -> str:
 def _pictures(pictures: Sequence[Picture]) -> str:
     if not pictures:
         return ""
-    cards = "\n".join(_picture(picture) for picture in pictures)
+    drawn = "\n".join(map(_picture, pictures))
     return (
-        '<p class="lead">Each row is an output symbol (what was read → what was written), each column a source symbol; '
-        f'the stronger the colour, the more it was attended to.</p><div class="pictures">{cards}</div>'
+        '<p class="lead">A row is a step of the output: the token before it → the token that it predicts (the query). '
+        "A column is a source token (a key). The stronger the colour, the larger the share of the row's attention that "
+        f'goes there.</p><div class="pictures">{drawn}</div>'
     )
 
 
 def _picture(picture: Picture) -> str:
-    badge = {
-        True: '<span class="badge good">right</span>',
-        False: '<span class="badge bad">wrong</span>',
-        None: "",
-    }[picture.right]
+    right = is_right(picture.output, picture.references)
+    badge = '<span class="badge good">right</span>' if right else '<span class="badge bad">wrong</span>'
     return (
-        f'<figure class="picture"><figcaption><b dir="auto">{escape(picture.title)}</b>{badge}'
-        f'<div class="quiet" dir="auto">{escape(picture.caption)}</div></figcaption>'
-        f'<div class="scroll">{picture.svg}</div></figure>'
+        f'<figure class="picture"><figcaption><b><bdi>{escape(picture.source)}</bdi></b>{badge}</figcaption>'
+        f"{comparison(picture.output, picture.references)}"
+        f'<div class="scroll">{picture.svg}</div><div class="quiet">{escape(picture.where)}</div></figure>'
     )
 
 
 def _data(run: Run) -> str:
-    """Items of each split by the manifest, the settings of the data, and what preparing it logged."""
+    """Items of each split by the manifest, and what is known of the data."""
     counts = Counter(row.split for row in run.read_manifest())
-    table = _table(["split", "#pairs"], [[escape(split), f"{count:,}"] for split, count in counts.items()])
-    facts = _facts({**flatten(run.config().get("data", {})), **_logged(run, "prepared")})
-    return f'<div class="columns">{table if counts else ""}{facts}</div>' if counts or facts else ""
+    splits = [Fact(_SPLITS.get(split, split), f"{count:,} pairs") for split, count in counts.items()]
+    lists = (
+        fact_list(origin_facts(run), "Origin")
+        + fact_list(splits, "Splits")
+        + fact_list(preparation_facts(run), "Preparation")
+    )
+    return f'<div class="columns">{lists}</div>' if lists else ""
+
+
+_SPLITS = {"train": "training", "dev": "validation (dev)"}
 
 
 def _recipe(run: Run) -> str:
-    environment = run.environment()
-    packages, command = environment.pop("packages", {}), environment.pop("command", [])
-    machine = {"command": " ".join(command), **flatten(environment), **packages}
+    lists = (
+        fact_list(model_facts(run), "Model and search")
+        + fact_list(training_facts(run), "Training")
+        + fact_list(preflight_facts(run), "Before the first update")
+        + fact_list(machine_facts(run), "Machine")
+    )
     return (
-        f"{_facts(_logged(run, 'preflight'))}<details open><summary>Resolved recipe {_copy(run.config_text)}</summary>"
-        f'<pre class="toml">{escape(run.config_text)}</pre></details>'
-        f"<details><summary>Machine and versions</summary>{_facts(machine)}</details>"
+        f'<div class="columns">{lists}</div>'
+        f"<details><summary>Resolved recipe: every setting, to train the same again</summary>"
+        f'{copy_button(run.config_text)}<pre class="toml">{escape(run.config_text)}</pre></details>'
+        f"<details><summary>Versions of packages</summary>{fact_list(package_facts(run))}</details>"
     )
-
-
-def _logged(run: Run, event: str) -> dict[str, Any]:
-    """The facts of the last event of a name, flat."""
-    last = run.read_log(event)[-1:]
-    return {key: value for line in last for key, value in flatten(line).items() if key not in ("time", "event")}
-
-
-def _facts(facts: Mapping[str, Any]) -> str:
-    rows = "".join(
-        f"<tr><th>{escape(key)}</th><td>{escape(_plain(value))}</td></tr>"
-        for key, value in facts.items()
-        if value not in ("", [])
-    )
-    return f'<table class="pairs"><tbody>{rows}</tbody></table>' if rows else ""
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_plain, value))
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
 
 
 def _commands(commands: Sequence[NextCommand]) -> str:
     if not commands:
         return ""
     items = "\n".join(
-        f"<li><span>{escape(purpose)}</span><code>{escape(command)}</code>{_copy(command)}</li>"
+        f"<li><span>{escape(purpose)}</span><code>{escape(command)}</code>{copy_button(command)}</li>"
         for command, purpose in commands
     )
     return f'<ol class="commands">{items}</ol>'
-
-
-def _copy(text: str) -> str:
-    return f'<button type="button" class="copy" data-copy="{escape(text)}" aria-label="Copy">copy</button>'

@@ -1,6 +1,7 @@
 """The error section of a report: how many mistakes have which reason, and a readable selection of them.
 
-Works on the lines of errors.jsonl, whichever model made them.
+Works on the lines of errors.jsonl, whichever model made them. Reasons are told from the texts anew, so that runs of
+earlier versions are sorted as new ones are.
 """
 
 from collections import Counter
@@ -8,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rapidfuzz.distance import Levenshtein
-
 from heedful.evaluation.metrics import label_of
-from heedful.evaluation.mistakes import REASONS, beside_closest
+from heedful.evaluation.mistakes import REASONS, observe
+from heedful.evaluation.report_diff import NOTHING, comparison, confusions
+from heedful.evaluation.report_html import table
+from heedful.records.outputs import Output
 
 SHOWN_PER_REASON = 60
 
@@ -19,26 +21,30 @@ Record = Mapping[str, Any]
 
 
 def errors_section(records: Sequence[Record], n_items: int | None) -> str:
-    """Bars of reasons that filter a table of mistakes; `n_items` is how many items were scored, where known."""
+    """Return bars of reasons that filter a table of mistakes; `n_items` is how many lines were scored, where known."""
     if not records:
-        note = "Every scored item was right." if n_items else "No errors are recorded yet."
+        note = "Every scored line was right." if n_items else "No errors are recorded yet."
         return f'<p class="empty">{note}</p>'
-    counts = Counter(record["reason"] for record in records)
-    share = f" of {n_items:,} ({100 * len(records) / n_items:.1f} %)" if n_items else ""
-    selected = select(records)
+    sorted_records = [_classified(record) for record in records]
+    counts = Counter(record["reason"] for record in sorted_records)
+    share = f" of {n_items:,} lines ({100 * len(records) / n_items:.1f}\u00a0%)" if n_items else " lines"
+    selected = select(sorted_records)
     rest = (
         ""
         if len(selected) == len(records)
-        else f" The table shows {len(selected):,}; all stand in <code>errors.jsonl</code>."
+        else f" The table shows {len(selected):,} of them; all stand in <code>errors.jsonl</code>."
     )
     return "\n".join(
         [
-            f'<p class="lead"><b>{len(records):,}</b> items{share} equal none of their references.{rest} '
-            "In the output, <mark>marked</mark> symbols differ from the closest reference, and a "
-            '<span class="gap">·</span> is a missing one. The surest mistakes come first.</p>',
-            '<div class="reasons" role="group" aria-label="Show the errors of one reason">',
+            f'<p class="lead"><b>{len(records):,}</b>{share} equal none of their references, sorted by what is wrong '
+            "with them. Choose a kind of error to see its lines.</p>",
+            '<div class="reasons" role="group" aria-label="Show the errors of one kind">',
             *(_bar(reason, counts, len(records)) for reason, _ in counts.most_common()),
-            "</div>",
+            '</div><p id="said" class="quiet" aria-live="polite"></p>',
+            confusions((record["output"], record["references"]) for record in records),
+            f'<h3>Lines</h3><p class="lead">The closest reference stands above the output; what is wrong is '
+            f"<mark>marked</mark>, and {NOTHING} stands where a symbol is missing. The surest mistakes come first."
+            f"{rest}</p>",
             '<label class="search">Find <input type="search" id="find" placeholder="in source, reference and output" '
             'autocomplete="off"></label><span id="found" class="quiet" aria-live="polite"></span>',
             _table(selected),
@@ -46,8 +52,15 @@ def errors_section(records: Sequence[Record], n_items: int | None) -> str:
     )
 
 
+def _classified(record: Record) -> dict[str, Any]:
+    """The record with the reasons that this version sees."""
+    item = Output(record["id"], record["source"], record["references"], record["output"], float(record["score"]))
+    reasons = observe(item)
+    return {**record, "reason": reasons[0], "reasons": reasons}
+
+
 def select(records: Sequence[Record]) -> list[Record]:
-    """At most 60 of each reason, those with the highest model score first: where the model was sure, and wrong."""
+    """Return at most 60 of each reason, those with the highest model score first: where it was sure, and wrong."""
     taken: Counter[str] = Counter()
     selected = []
     for record in sorted(records, key=lambda record: -float(record["score"])):
@@ -57,50 +70,33 @@ def select(records: Sequence[Record]) -> list[Record]:
     return selected
 
 
-def marked(output: str, references: Sequence[str]) -> str:
-    """The output as HTML, with what differs from its closest reference marked.
-
-    By blank-separated symbols; by characters where neither side has a blank.
-    """
-    written, target, joint = beside_closest(output, references)
-    parts = []
-    for step in Levenshtein.opcodes(written, target):
-        text = escape(joint.join(written[step.src_start : step.src_end]))
-        wanted = escape(joint.join(target[step.dest_start : step.dest_end]))
-        if step.tag == "equal":
-            parts.append(text)
-        elif step.tag == "insert":
-            parts.append(f'<span class="gap" title="missing: {wanted}">·</span>')
-        else:
-            parts.append(f'<mark title="{f"instead of {wanted}" if wanted else "too much"}">{text}</mark>')
-    return joint.join(parts)
-
-
 def _bar(reason: str, counts: Counter[str], total: int) -> str:
     count, largest = counts[reason], max(counts.values())
     return (
         f'<button type="button" class="reason" data-reason="{escape(reason)}" aria-pressed="false" '
         f'title="{escape(REASONS[reason])}"><span class="name">{escape(reason)}</span>'
         f'<span class="track"><span class="fill" style="width:{100 * count / largest:.1f}%"></span></span>'
-        f'<span class="count">{count:,}</span><span class="share">{100 * count / total:.0f} %</span></button>'
+        f'<span class="count">{count:,}</span><span class="share">{_share(count, total)}</span></button>'
     )
+
+
+def _share(count: int, total: int) -> str:
+    """A share in per cent; what would be rounded to nothing is less than one."""
+    return f"{100 * count / total:.0f}\u00a0%" if 200 * count >= total else "&lt;\u00a01\u00a0%"
 
 
 def _table(records: Sequence[Record]) -> str:
     metrics = [name for name in records[0]["measures"] if any(_informative(name, record) for record in records)]
-    heads = ["id", "source", "reference", "output", "reason"]
-    numbers = [
-        'title="the model\'s own score, a log-probability">score',
-        *(f">{escape(label_of(name))}" for name in metrics),
-    ]
-    head = "".join(f"<th>{name}</th>" for name in heads) + "".join(
-        f'<th class="number" {name}</th>' for name in numbers
-    )
-    rows = "\n".join(_row(record, metrics) for record in records)
-    return (
-        f'<div class="scroll tall"><table id="mistakes"><thead><tr>{head}</tr></thead>'
-        f"<tbody>\n{rows}\n</tbody></table></div>"
-    )
+    heads = ["line", "source", "reference and output", "error"]
+    numbers = ["#log-probability", *(f"#{escape(label_of(name))}" for name in metrics)]
+    made = table([*heads, *numbers], [_row(record, metrics) for record in records], list(map(_filtered_by, records)))
+    return f'<div class="tall" id="mistakes">{made}</div>'
+
+
+def _filtered_by(record: Record) -> str:
+    """A row's attributes: its reason, and its texts without the columns of the comparison."""
+    texts = " ".join([record["source"], *record["references"], record["output"]]).lower()
+    return f' data-reason="{escape(record["reason"])}" data-text="{escape(texts)}"'
 
 
 def _informative(name: str, record: Record) -> bool:
@@ -108,15 +104,16 @@ def _informative(name: str, record: Record) -> bool:
     return record["measures"][name] not in (0.0, 100.0)
 
 
-def _row(record: Record, metrics: Sequence[str]) -> str:
-    first, *others = record["references"]
-    more = f'<div class="quiet">or {"; ".join(map(escape, others))}</div>' if others else ""
-    output = marked(record["output"], record["references"]) or '<i class="quiet">nothing</i>'
-    values = "".join(f'<td class="number">{record["measures"][name]:.1f}</td>' for name in metrics)
+def _row(record: Record, metrics: Sequence[str]) -> list[str]:
+    references = record["references"]
+    listed = f'<div class="quiet"><bdi>any of: {"; ".join(map(escape, references))}</bdi></div>'
     also = ", ".join(record["reasons"][1:])
-    return (
-        f'<tr data-reason="{escape(record["reason"])}"><td class="quiet nowrap">{escape(record["id"])}</td>'
-        f'<td dir="auto">{escape(record["source"])}</td><td dir="auto">{escape(first)}{more}</td>'
-        f'<td dir="auto">{output}</td><td><span class="chip" title="{escape(also and f"also: {also}")}">'
-        f'{escape(record["reason"])}</span></td><td class="number">{float(record["score"]):.2f}</td>{values}</tr>'
-    )
+    chip = f'<span class="chip" title="{escape(also and f"also: {also}")}">{escape(record["reason"])}</span>'
+    return [
+        f'<span class="quiet nowrap">{escape(record["id"])}</span>',
+        f"<bdi>{escape(record['source'])}</bdi>",
+        comparison(record["output"], references) + (listed if len(references) > 1 else ""),
+        chip,
+        f"{float(record['score']):.2f}".replace("-", "\u2212"),
+        *(f"{record['measures'][name]:.1f}" for name in metrics),
+    ]

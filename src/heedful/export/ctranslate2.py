@@ -2,7 +2,7 @@
 
 The folder is a model of CTranslate2 as it stands: `ctranslate2.Translator(folder)` reads it. Each source must end with
 "</s>", which the library adds itself; the decoder begins with "<s>". Knows nothing of search, which is in
-`heedful.export.ctranslate2_engine`.
+`heedful.export.ctranslate2_backend`.
 """
 
 import copy
@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from heedful.attention import MultiHeadAttention, scaled_dot
 from heedful.attention.normalise import softmax
 from heedful.config import Layer, Tree, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import SearchConfig, search_of
 from heedful.decoding.shortlist import Shortlist, load_shortlist
+from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
-from heedful.export.ctranslate2_engine import OTHER_WAYS, CTranslate2Translator
+from heedful.export.ctranslate2_backend import CTranslate2Backend
 from heedful.export.ctranslate2_reader import Reader, library
 from heedful.export.parity import FLOAT32, Tolerance
-from heedful.layers.position import LearnedPositions, SinusoidalPositions, sinusoids
 from heedful.layers.sublayer import Sublayer
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
@@ -38,12 +38,12 @@ TOLERANCES: Mapping[str, Tolerance] = {
     "bfloat16": Tolerance(equal_texts=0.9, log_p=0.2),  # there 0.98, and 0.06
 }
 
-
-SEARCH_LACKS = OTHER_WAYS
+POSITIONS = ("sinusoidal", "t2t", "learned", "none")  # those that are a table of vectors, or zeros
+SEARCH_LACKS = ("method", "no_repeat_ngram")
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """Every Transformer can be expressed; only a model of another kind cannot."""
+    """Every Transformer can be expressed but for its positions; a model of another kind cannot."""
     return [] if config.kind == "transformer" else [f'kind = "{config.kind}"']
 
 
@@ -75,18 +75,19 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
     converted.rmdir()
 
 
-def open_export(folder: Path) -> CTranslate2Translator:
-    """The engine, with the search settings of the folder's recipe."""
+def open_export(folder: Path) -> Translator:
+    """Open the export with the search settings of the folder's recipe."""
     recipe = read_toml(folder / "recipe.toml").values
     model, search = _settings(recipe)
     precision = str(read_toml(folder / "export.toml").values["type"])
     reader = Reader(folder, precision)
-    return CTranslate2Translator(reader, load_tokenizers(folder), search, _positions(model, search))
+    return Translator(CTranslate2Backend(reader, search, _positions(model, search)), load_tokenizers(folder))
 
 
 def _settings(recipe: Tree) -> tuple[TransformerConfig, SearchConfig]:
     model: TransformerConfig = resolve(TransformerConfig, [Layer("the recipe", recipe["model"])]).config
-    return model, resolve(SearchConfig, [Layer("the recipe", recipe["search"])]).config
+    # The precision of the native engine says nothing of an export, which has the one that it was made with.
+    return model, search_of(recipe, "the recipe").model_copy(update={"precision": "float32"})
 
 
 def _positions(config: TransformerConfig, search: SearchConfig) -> int:
@@ -163,7 +164,7 @@ def _specification(ctranslate2: ModuleType, bundle: Bundle) -> Any:
 def _fill_encoder(spec: Any, model: Transformer, longest: int) -> None:
     spec.embeddings[0].weight = model.embed_source.weight
     spec.scale_embeddings = model.embed_source.scale
-    spec.position_encodings.encodings = _position_table(model.source_positions, longest)
+    spec.position_encodings.encodings = model.source_positions(longest).contiguous()
     for layer_spec, layer in zip(spec.layer, model.encoder, strict=True):
         _fill_attention(layer_spec.self_attention, layer.self_attention, layer.self_sublayer)
         _fill_feed_forward(layer_spec.ffn, layer.feed_forward, layer.feed_sublayer)
@@ -174,7 +175,7 @@ def _fill_encoder(spec: Any, model: Transformer, longest: int) -> None:
 def _fill_decoder(spec: Any, model: Transformer, longest: int) -> None:
     spec.embeddings.weight = model.embed_target.weight
     spec.scale_embeddings = model.embed_target.scale
-    spec.position_encodings.encodings = _position_table(model.target_positions, longest)
+    spec.position_encodings.encodings = model.target_positions(longest).contiguous()
     spec.projection.weight = model.output_weight()
     if model.output_bias is not None:
         spec.projection.bias = model.output_bias
@@ -184,13 +185,6 @@ def _fill_decoder(spec: Any, model: Transformer, longest: int) -> None:
         _fill_feed_forward(layer_spec.ffn, layer.feed_forward, layer.feed_sublayer)
     if isinstance(model.decoder_norm, nn.LayerNorm):
         _fill_norm(spec.layer_norm, model.decoder_norm)
-
-
-def _position_table(positions: nn.Module, longest: int) -> Tensor:
-    if isinstance(positions, LearnedPositions):
-        return positions.weight
-    assert isinstance(positions, SinusoidalPositions)
-    return sinusoids(longest, positions.d_model, positions.layout)
 
 
 def _fill_attention(spec: Any, attention: MultiHeadAttention, sublayer: Sublayer) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import heedful
 from heedful.config import Layer, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import BeamSearch, require_beam_search, search_of
 from heedful.export.huggingface_engine import TransformersEngine, transformers
 from heedful.export.huggingface_tokenizer import joint_tokenizer, tokenizer_config, tokenizer_refusals, union_tokenizer
 from heedful.export.huggingface_weights import NORM_EPSILON, exported_weights, family
@@ -37,14 +37,16 @@ CLASSES = {
 }
 
 CARD = """---
-library_name: transformers
-tags: [translation]
+library_name: "transformers"
+license: "unknown"
+tags: ["heedful", "{family}"]
 ---
 
 # A Heedful model for transformers
 
 A {norm}-norm Transformer in the class {kind}, written by heedful {version}.
-`parity.json` says how it compared with the model itself, both with greedy search.
+`parity.json` says how it compared with the model itself, both with greedy search. Data, languages, licence, scores and
+limits are those of the bundle that it was made from: publish its model card (README.md) with this one.
 
 ```python
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -65,8 +67,8 @@ With `num_beams=1` they are the same; with no length penalty on either side they
 
 Json = dict[str, Any]
 
-
-SEARCH_LACKS = ("temperature", "mbr_samples", "no_repeat_ngram", "shortlist")
+POSITIONS = ("sinusoidal", "t2t", "learned")
+SEARCH_LACKS = ("method", "no_repeat_ngram", "shortlist")
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
@@ -78,7 +80,7 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
     for name, own in (("d_k", config.head_key_width), ("d_v", config.head_value_width)):
         if own > width:
             refused.append(f"{name} = {own} (a head has at most d_model / n_heads = {width})")
-    if config.norm == "post" and config.positions != "sinusoidal":
+    if config.norm == "post" and config.positions in ("t2t", "learned"):
         refused.append(
             f'positions = "{config.positions}" with norm = "post" (MarianMTModel has the paper\'s sinusoids)'
         )
@@ -96,7 +98,7 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """Write the files listed above into a folder. Raises HeedfulError where transformers cannot read them later on."""
     transformers()
     config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
-    search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+    search = require_beam_search(search_of(bundle.recipe, "the model"), "huggingface")
     tokenizers = bundle.tokenizers
     union = config.tie != "all"
     n_positions = _positions(config, search)
@@ -115,7 +117,7 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
 
 def open_export(folder: Path) -> Engine:
     """What plain transformers makes of the folder."""
-    search: SearchConfig = resolve(SearchConfig, [Layer("", read_toml(folder / "recipe.toml").values["search"])]).config
+    search = require_beam_search(search_of(read_toml(folder / "recipe.toml").values, "the export"), "huggingface")
     return TransformersEngine(folder, search, load_tokenizers(folder).target.piece)
 
 
@@ -151,7 +153,7 @@ def model_json(config: TransformerConfig, n_symbols: int, n_positions: int) -> J
     }
 
 
-def generation_json(search: SearchConfig, n_positions: int) -> Json:
+def generation_json(search: BeamSearch, n_positions: int) -> Json:
     """`generation_config.json`. Its length penalty divides by |Y|^alpha, ours by ((5 + |Y|) / 6)^alpha."""
     return {
         "num_beams": search.beam,
@@ -167,13 +169,14 @@ def generation_json(search: SearchConfig, n_positions: int) -> Json:
     }
 
 
-def model_card(config: TransformerConfig, search: SearchConfig, union: bool) -> str:
+def model_card(config: TransformerConfig, search: BeamSearch, union: bool) -> str:
     """README.md of the export: how to use it, and what differs."""
     one = (
         "`tokenizer` encodes sources and decodes targets: one vocabulary holds the target's symbols, then the source's."
     )
     return CARD.format(
         norm=config.norm,
+        family=family(config),
         kind=CLASSES[family(config)],
         version=heedful.__version__,
         sides=f"{one} The tokenizer in the folder `target` encodes targets." if union else "It serves both sides.",
@@ -183,7 +186,7 @@ def model_card(config: TransformerConfig, search: SearchConfig, union: bool) -> 
     )
 
 
-def _positions(config: TransformerConfig, search: SearchConfig) -> int:
+def _positions(config: TransformerConfig, search: BeamSearch) -> int:
     """The most tokens of a source or a target with its EOS or BOS: learned, or what search asks for at most."""
     wanted = search.max_source + search.max_extra + 1
     return config.max_positions if config.positions == "learned" else wanted

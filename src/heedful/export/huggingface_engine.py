@@ -10,13 +10,13 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.backend import END
+from heedful.decoding.config import BeamSearch
 from heedful.decoding.search import length_penalty
 from heedful.decoding.translation import Candidate, Token, Translation
 from heedful.export.extras import package
 
 ROWS = 32  # lines that are translated at once
-END = "</s>"
 
 
 @final
@@ -26,7 +26,7 @@ class TransformersEngine:
     `piece` says what an id of the target stands for; left out, the folder's tokenizer does.
     """
 
-    def __init__(self, folder: Path, search: SearchConfig, piece: Callable[[int], str] | None = None) -> None:
+    def __init__(self, folder: Path, search: BeamSearch, piece: Callable[[int], str] | None = None) -> None:
         library = transformers()
         self._tokenizer = library.AutoTokenizer.from_pretrained(folder)
         self._model = library.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()

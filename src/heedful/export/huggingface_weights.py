@@ -157,7 +157,7 @@ def _positions(
         side = {"encoder": "source", "decoder": "target"}[stack]
         table = weights[f"{side}_positions.weight"]
     else:
-        table = sinusoids(n_positions, config.d_model, config.positions)
+        table = sinusoids(n_positions, config.d_model, "t2t" if config.positions == "t2t" else "sinusoidal")
     return table[:, how.axis] * how.scale
 
 

@@ -19,20 +19,21 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+import heedful
 from heedful.config import Layer, Tree, resolve, to_tree
 from heedful.datasets.catalogue import IMPORTED
-from heedful.decoding.config import SearchConfig
-from heedful.decoding.translator import Translator
+from heedful.decoding.config import require_beam_search, search_of, with_changes
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.export.huggingface_engine import TransformersEngine
 from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
 from heedful.export.parity import Parity, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place, refuse_existing
-from heedful.models.bundle import Bundle, save_bundle
+from heedful.models.bundle import Bundle, write_bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
 from heedful.models.weights import FILE, load_weights, read_tensors
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig
 from heedful.text.interface import Tokenizer
 from heedful.text.pieces import LANGUAGE_CODE, PieceTokenizer
@@ -59,9 +60,23 @@ DEFAULTS = {  # of transformers' MarianConfig, for what a file leaves out
     "decoder_start_token_id": 58100,
 }
 RANDOM_SENTENCES = 100
-CARD = """# A Heedful model, imported
+CARD = """---
+library_name: "heedful"
+license: "unknown"
+tags: ["heedful", "transformer", "marian"]
+---
 
-From the Marian checkpoint {name}; `parity.json` says how it compared with transformers, both with greedy search.
+# A Heedful model, imported
+
+From the Marian checkpoint {name}, by heedful {version}. `parity.json` says how it compared with transformers, both with
+greedy search. Data, languages, licence, scores and limits are those of the checkpoint: see its own card. Nothing was
+scored here; `heedful evaluate FOLDER --source FILE --reference FILE` does it.
+
+```sh
+heedful translate FOLDER input.txt > output.txt
+```
+
+It gives an output also where no output is right, and is not for uses in which a wrong one does harm unread.
 """
 SIDE = SideConfig(kind="pieces", unicode_form="none")
 
@@ -188,11 +203,12 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
     refuse_existing(out)
     package("transformers")
     bundle = import_marian(folder)
-    search: SearchConfig = resolve(SearchConfig, [Layer("the checkpoint", bundle.recipe["search"])]).config
+    search = require_beam_search(search_of(bundle.recipe, "the checkpoint"), "Marian")
     theirs = TransformersEngine(folder, search)
     with prepared_place(out) as partial:
-        save_bundle(partial, bundle, CARD.format(name=folder.resolve().name))
-        native = Translator(bundle.model, bundle.tokenizers, search).with_search({"beam": 1, "precision": "float32"})
+        write_bundle(partial, bundle, CARD.format(name=folder.resolve().name, version=heedful.__version__))
+        greedy = with_changes(search, {"beam": 1, "precision": "float32"})
+        native = translator_of(bundle.model, bundle.tokenizers, greedy)
         compared = lines or random_sentences(bundle.tokenizers.source, RANDOM_SENTENCES)
         parity = compare_engines(native, theirs, compared)
         write_parity(partial, parity)
@@ -219,7 +235,7 @@ def _recipe(checkpoint: Checkpoint, model: TransformerConfig) -> Tree:
         "data": {"catalogue": IMPORTED},
         "tokenizer": {"joint": model.tie == "all", "source": to_tree(SIDE)},
         "model": to_tree(model),
-        "search": to_tree(resolve(SearchConfig, [Layer("the checkpoint", search)]).config),
+        "search": to_tree(search_of({"search": search}, "the checkpoint")),
     }
 
 

@@ -22,10 +22,11 @@ from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
 from heedful.models.interface import Seq2Seq
 from heedful.models.weights import weights_of, write_tensors
+from heedful.tasks.table import task_of
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD, UNK
 
-__all__ = ["SEARCH_LACKS", "TOLERANCES", "computes_in", "export", "open_export", "refusals"]
+__all__ = ["POSITIONS", "SEARCH_LACKS", "TOLERANCES", "computes_in", "export", "open_export", "refusals"]
 
 WEIGHTS = "weights.safetensors"
 
@@ -34,12 +35,12 @@ TOLERANCES: dict[str, Tolerance] = {
     "int8": Tolerance(equal_texts=0.75, log_p=0.5),  # trained models had 0.85 to 1.0, and differences up to 0.25
 }
 
-
+POSITIONS = ("sinusoidal", "t2t", "learned", "relative", "t5", "rotary", "alibi", "none")
 SEARCH_LACKS = ("shortlist",)
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """What ONNX cannot express of a model: nothing, of the models that there are."""
+    """What ONNX cannot express of a model but its positions: nothing, of the models that there are."""
     return []
 
 
@@ -56,8 +57,7 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
     """
     onnx: Any = package("onnx")
     config: TransformerConfig = resolve(TransformerConfig, [Layer("the model", bundle.recipe["model"])]).config
-    assert isinstance(bundle.model, Seq2Seq), "only Transformers are expressible"
-    write_graphs(bundle.model, config, folder, _facts(bundle, config))
+    write_graphs(task_of(bundle.model).decoder_of(bundle.model, "ONNX"), config, folder, _facts(bundle, config))
     if precision == "int8":
         _quantise(folder / ENCODER)
         _quantise(folder / STEP)

@@ -64,7 +64,11 @@ class Graph:
         return name in self._weights
 
     def add(
-        self, name: str, op: str, inputs: Sequence[str], attributes: Mapping[str, int | float | list[int]] | None = None
+        self,
+        name: str,
+        op: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, int | float | str | list[int]] | None = None,
     ) -> str:
         """A node with one output; returns its name, for those who read it."""
         from onnx import helper

@@ -5,15 +5,13 @@ Knows no whole network: `heedful.export.onnx_transformer` puts them together. Ve
 encoder and N in a step, since a product of rows with a matrix needs no transposed copy of it.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heedful.export.onnx_graph import Graph
-from heedful.layers.position import Layout
+from heedful.export.onnx_positions import RelativeNodes
 from heedful.models.config import TransformerConfig
 
 LOWEST = np.finfo(np.float32).min  # a score where the mask forbids: exp(LOWEST - any real score) is 0
@@ -78,22 +76,6 @@ class Layers:
         scale = graph.constant("embedding_scale", np.float32(self.config.d_model**0.5))
         return graph.add(module, "Mul", [rows, scale])
 
-    def positions(self, module: str, numbers: str) -> str:
-        """The vectors [L D] of the positions [L]: trained rows, or sinusoids computed when they are asked for.
-
-        A position beyond the trained rows is an error of the runtime. Sinusoids are computed in float64, as the model's
-        own are, and a sequence may be of any length.
-        """
-        graph = self.graph
-        if self.config.positions == "learned":
-            return graph.add(module, "Gather", [f"{module}.weight", numbers])
-        frequencies, phases = waves(self.config.d_model, self.config.positions)
-        exact = graph.cast(f"{module}.exact", numbers, np.float64)
-        column = graph.add(f"{module}.column", "Unsqueeze", [exact, graph.constant("last_axis", np.array([-1]))])
-        turned = graph.add(f"{module}.turned", "Mul", [column, graph.constant("frequencies", frequencies)])
-        angles = graph.add(f"{module}.angles", "Add", [turned, graph.constant("phases", phases)])
-        return graph.cast(module, graph.add(f"{module}.sine", "Sin", [angles]), np.float32)
-
     def project(self, module: str, x: str, shape: str, name: str | None = None) -> str:
         """Rows [R D] through a projection and on to heads, [B H L E]; `shape` is the name of [B, L, H, E]."""
         rows = self.graph.add(f"{module}.split", "Reshape", [self.linear(module, x), shape])
@@ -104,8 +86,15 @@ class Layers:
         shape = self.graph.constant(f"one_of_{width}", np.array([-1, self.config.n_heads, 1, width]))
         return self.graph.add(f"{module}.heads", "Reshape", [self.linear(module, x), shape])
 
-    def attend(self, module: str, query: str, key_value: tuple[str, str], visible: "Visible | None" = None) -> str:
-        """Concat(softmax(Q K^T / sqrt(d_k)) V) W_O, [B H L E] to rows [R D].
+    def attend(
+        self,
+        module: str,
+        query: str,
+        key_value: tuple[str, str],
+        visible: "Visible | None" = None,
+        relative: RelativeNodes | None = None,
+    ) -> str:
+        """Concat(softmax(Q K^T / sqrt(d_k)) V) W_O, [B H L E] to rows [R D]; `relative` is of self-attention.
 
         Without `visible` every key is seen; with it, a query that may see none reads zeros.
         """
@@ -114,11 +103,15 @@ class Layers:
         scaled = graph.add(f"{module}.scaled", "Mul", [query, scale])
         turned = graph.add(f"{module}.turned", "Transpose", [key], {"perm": [0, 1, 3, 2]})
         scores = graph.add(f"{module}.scores", "MatMul", [scaled, turned])
+        if relative is not None:
+            scores = relative.biased(module, scaled, scores)
         if visible is not None:
             lowest = graph.constant("lowest_score", np.float32(LOWEST))
             scores = graph.add(f"{module}.visible", "Where", [visible.keys, scores, lowest])
         weights = graph.add(f"{module}.weights", "Softmax", [scores], {"axis": -1})
         context = graph.add(f"{module}.context", "MatMul", [weights, value])
+        if relative is not None:
+            context = relative.read(module, weights, context)
         if visible is not None:
             context = graph.add(f"{module}.read", "Mul", [context, visible.any_key])
         width = self.config.n_heads * self.config.head_value_width
@@ -144,24 +137,3 @@ class Visible(NamedTuple):
 
     keys: str
     any_key: str
-
-
-class Waves(NamedTuple):
-    """Sinusoidal positions as one sine: the vector of position p is sin(p * frequencies + phases)."""
-
-    frequencies: NDArray[np.float64]  # [D]
-    phases: NDArray[np.float64]  # [D]
-
-
-def waves(d_model: int, layout: Layout) -> Waves:
-    """The sinusoids of `heedful.layers.position`, with cos x = sin(x + pi / 2).
-
-    The last column of tensor2tensor's layout with an odd width is 0, which is a sine of frequency and phase 0.
-    """
-    column = np.arange(d_model)
-    if layout == "t2t":
-        half = d_model // 2
-        frequencies = 10000.0 ** -(column % max(half, 1) / max(half - 1, 1))
-        is_cosine, is_wave = column >= half, column < 2 * half
-        return Waves(frequencies * is_wave, is_cosine * is_wave * math.pi / 2)
-    return Waves(10000.0 ** -(column // 2 * 2 / d_model), column % 2 * math.pi / 2)

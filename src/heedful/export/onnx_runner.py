@@ -3,21 +3,23 @@
 Knows the names of the graphs' inputs and outputs, and nothing of what is inside.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, NoReturn, final
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attention import Map
-from heedful.config import Layer, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.config import read_toml
+from heedful.decoding.config import search_of
+from heedful.decoding.sequence_backend import SequenceBackend
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
+from heedful.layers.product import Readout
 from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.models.recording import is_recording
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 ENCODER, STEP = "encoder.onnx", "step.onnx"
@@ -35,9 +37,8 @@ def open_export(folder: Path) -> Translator:
         raise HeedfulError(f"The tokenizer files in {folder} are not those of its graphs.", hint=hint)
     recipe = read_toml(folder / "recipe.toml")
     # The precision of the native engine says nothing of an export, which has the one that it was made with.
-    settings = {key: value for key, value in recipe.values["search"].items() if key != "precision"}
-    search = resolve(SearchConfig, [Layer(recipe.origin, settings)]).config
-    return Translator(model, tokenizers, search)
+    search = search_of(recipe.values, recipe.origin).model_copy(update={"precision": "float32"})
+    return Translator(SequenceBackend(model, search, tokenizers.target.decode), tokenizers)
 
 
 def tokenizers_fact(tokenizers: Tokenizers) -> str:
@@ -85,8 +86,8 @@ class OnnxModel(Seq2Seq):
         self._cross, self._past = (_inputs(step, what) for what in ("cross", "past"))
         self._outputs = [port.name for port in step.get_outputs()]
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
-        _refuse_maps(maps)
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
+        _refuse_maps()
         names = [heads.name for heads in self._cross]
         read = self._encoder.run(names, {"src": src.numpy(), "src_mask": src_mask.numpy()})
         values = [torch.from_numpy(part).transpose(1, 2).flatten(2) for part in read]  # [B H S E] -> [B S H*E]
@@ -109,10 +110,8 @@ class OnnxModel(Seq2Seq):
         past = {heads.name: torch.from_numpy(part) for heads, part in zip(self._past, present, strict=True)}
         return torch.from_numpy(logits), OnnxState(state.beams, past, state.cross, state.mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T V"]:
-        _refuse_maps(maps)
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        _refuse_maps()
         state, logits = self.start(memory, 1), []
         for tokens in tgt_in.T:
             now, state = self.step(state, tokens)
@@ -123,16 +122,30 @@ class OnnxModel(Seq2Seq):
     def longest(self) -> int | None:
         return int(self.facts["longest"]) if "longest" in self.facts else None
 
-    def output_weight(self) -> Float[Tensor, "V D"]:
-        hint = "Use the engine native or ctranslate2, with the bundle that it was made from."
-        raise ConfigError("The engine onnx has no `shortlist`: its output matrix is inside its graph.", hint=hint)
+    def output_weight(self) -> NoReturn:
+        raise ValueError("The output matrix of an ONNX export is inside its graph.")
+
+    def readout(self, make: Callable[[Tensor, Tensor | None], Readout]) -> Readout:
+        return OnnxReadout()
 
     def logits(self, hidden: Float[Tensor, "*rows V"]) -> Float[Tensor, "*rows V"]:
         return hidden
 
 
-def _refuse_maps(maps: list[Map] | None) -> None:
-    if maps is not None:
+@final
+class OnnxReadout(Readout):
+    """The output layer of a step that ends with it: its logits, as they are."""
+
+    def __call__(self, hidden: Float[Tensor, "*rows V"]) -> Float[Tensor, "*rows V"]:
+        return hidden
+
+    def among(self, ids: Int[Tensor, " U"]) -> NoReturn:
+        hint = "Use the engine native or ctranslate2, with the bundle that it was made from."
+        raise ConfigError("The engine onnx has no `shortlist`: its output matrix is inside its graph.", hint=hint)
+
+
+def _refuse_maps() -> None:
+    if is_recording():
         hint = "Inspect the bundle that it was made from."
         raise ConfigError("An ONNX export has no attention maps to look at.", hint=hint)
 

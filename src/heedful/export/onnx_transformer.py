@@ -17,6 +17,7 @@ import numpy as np
 
 from heedful.export.onnx_graph import Graph, Port, Weight
 from heedful.export.onnx_layers import Layers, Visible
+from heedful.export.onnx_positions import RelativeNodes, with_positions
 from heedful.models.config import TransformerConfig
 
 
@@ -48,9 +49,11 @@ def encoder_graph(config: TransformerConfig, weights: Mapping[str, Weight], file
     layers = Layers(config, graph)
     visible = layers.visible("src_mask")
     shapes = _head_shapes(config, graph, graph.add("batch_length", "Shape", ["src"]))
-    x = _sources(config, layers)
+    numbers = _source_numbers(graph)
+    relative = RelativeNodes(config, graph, "encoder", numbers)
+    x = _sources(config, layers, numbers)
     for number in range(config.n_encoder_layers):
-        x = _encoder_layer(layers, f"encoder.{number}", x, shapes, visible)
+        x = _encoder_layer(layers, f"encoder.{number}", x, shapes, visible, relative)
     x = layers.final_norm("encoder_norm", x)
     width = graph.constant("d_model", np.array([config.d_model]))
     graph.add("memory", "Reshape", [x, graph.join("memory_shape", ["batch_length", width])])
@@ -72,10 +75,12 @@ def step_graph(config: TransformerConfig, weights: Mapping[str, Weight], file: s
     beams = graph.constant("all_beams", np.array([-1]))
     shapes = _head_shapes(config, graph, graph.join("sentences_beams", [sentences, beams]))
     crossed, past, present = cross_ports(config), past_ports(config), present_ports(config)
-    x = _tokens(config, layers, past[0].key.name)
+    position = graph.add("position", "Shape", [past[0].key.name], {"start": 2, "end": 3})
+    relative = RelativeNodes(config, graph, "decoder", position)
+    x = _tokens(config, layers, position)
     for number in range(config.n_decoder_layers):
         memories = _Memories(past[number], present[number], crossed[number])
-        x = _decoder_layer(layers, f"decoder.{number}", x, memories, shapes.key, visible)
+        x = _decoder_layer(layers, f"decoder.{number}", x, memories, shapes.key, visible, relative)
     x = layers.final_norm("decoder_norm", x)
     output = "output.weight" if config.tie == "none" else "embed_target.weight"
     bias = ["output_bias"] if config.output_bias else []
@@ -100,32 +105,36 @@ class _Memories(NamedTuple):
     cross: KeyValuePorts
 
 
-def _encoder_layer(layers: Layers, module: str, x: str, shapes: _Shapes, visible: Visible) -> str:
+def _encoder_layer(
+    layers: Layers, module: str, x: str, shapes: _Shapes, visible: Visible, relative: RelativeNodes
+) -> str:
     def attend_to_self(h: str) -> str:
         attention = f"{module}.self_attention"
-        query, key = (layers.project(f"{attention}.project_{what}", h, shapes.key) for what in ("query", "key"))
+        names = [f"{attention}.project_{what}" for what in ("query", "key")]
+        query, key = (relative.rotate(name, layers.project(name, h, shapes.key)) for name in names)
         value = layers.project(f"{attention}.project_value", h, shapes.value)
-        return layers.attend(attention, query, (key, value), visible)
+        return layers.attend(attention, query, (key, value), visible, relative)
 
     x = layers.sublayer(f"{module}.self_sublayer", x, attend_to_self)
     return layers.sublayer(f"{module}.feed_sublayer", x, lambda h: layers.feed_forward(f"{module}.feed_forward", h))
 
 
-def _decoder_layer(layers: Layers, module: str, x: str, memories: _Memories, shape: str, visible: Visible) -> str:
+def _decoder_layer(
+    layers: Layers, module: str, x: str, memories: _Memories, shape: str, visible: Visible, relative: RelativeNodes
+) -> str:
     """`shape` is the name of [B, K, H, E]: the K beams of a sentence are K queries to one memory."""
     config, graph = layers.config, layers.graph
 
     def attend_to_self(h: str) -> str:
         attention = f"{module}.self_attention"
-        query, key = (
-            layers.project_one(f"{attention}.project_{what}", h, config.head_key_width) for what in ("query", "key")
-        )
+        names = [f"{attention}.project_{what}" for what in ("query", "key")]
+        query, key = (relative.rotate(name, layers.project_one(name, h, config.head_key_width)) for name in names)
         value = layers.project_one(f"{attention}.project_value", h, config.head_value_width)
         written = [
             graph.add(after.name, "Concat", [before.name, now], {"axis": 2})
             for before, now, after in zip(memories.past, (key, value), memories.present, strict=True)
         ]
-        return layers.attend(attention, query, (written[0], written[1]))
+        return layers.attend(attention, query, (written[0], written[1]), relative=relative)
 
     def attend_to_memory(h: str) -> str:
         attention = f"{module}.cross_attention"
@@ -137,22 +146,26 @@ def _decoder_layer(layers: Layers, module: str, x: str, memories: _Memories, sha
     return layers.sublayer(f"{module}.feed_sublayer", x, lambda h: layers.feed_forward(f"{module}.feed_forward", h))
 
 
-def _sources(config: TransformerConfig, layers: Layers) -> str:
+def _source_numbers(graph: Graph) -> str:
+    """The positions of source tokens, [S]."""
+    length = graph.add("length", "Gather", ["batch_length", graph.constant("second", np.int64(1))])
+    counted = [graph.constant("zero", np.int64(0)), length, graph.constant("step_one", np.int64(1))]
+    return graph.add("source_numbers", "Range", counted)
+
+
+def _sources(config: TransformerConfig, layers: Layers, numbers: str) -> str:
     """Embedded sources with their positions, as rows [B*S D]."""
     graph = layers.graph
     weight = "embed_target.weight" if config.tie == "all" else "embed_source.weight"
-    length = graph.add("length", "Gather", ["batch_length", graph.constant("second", np.int64(1))])
-    counted = [graph.constant("zero", np.int64(0)), length, graph.constant("step_one", np.int64(1))]
-    positions = layers.positions("source_positions", graph.add("source_numbers", "Range", counted))
-    x = graph.add("embedded", "Add", [layers.embed("embed_source", weight, "src"), positions])  # [B S D]
+    embedded = layers.embed("embed_source", weight, "src")  # [B S D]
+    x = with_positions(config, graph, "source_positions", embedded, numbers)
     return graph.add("rows", "Reshape", [x, graph.constant("as_rows", np.array([-1, config.d_model]))])
 
 
-def _tokens(config: TransformerConfig, layers: Layers, past_key: str) -> str:
+def _tokens(config: TransformerConfig, layers: Layers, position: str) -> str:
     """Embedded tokens [N D], all at the position that follows the past."""
-    position = layers.graph.add("position", "Shape", [past_key], {"start": 2, "end": 3})
     embedded = layers.embed("embed_target", "embed_target.weight", "tokens")
-    return layers.graph.add("embedded", "Add", [embedded, layers.positions("target_positions", position)])
+    return with_positions(config, layers.graph, "target_positions", embedded, position)
 
 
 def _head_shapes(config: TransformerConfig, graph: Graph, batch_length: str) -> _Shapes:

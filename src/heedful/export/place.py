@@ -12,7 +12,7 @@ from pathlib import Path
 from heedful.errors import CheckFailed, ConfigError
 from heedful.export.parity import Parity
 from heedful.records.files import explained
-from heedful.text.files import own_name, remove_abandoned
+from heedful.text.files import own_name, remove_abandoned, with_room
 
 
 def refuse_existing(out: Path) -> None:
@@ -56,7 +56,7 @@ def put_in_place(partial: Path, out: Path, parity: Parity, what: str = "The expo
     try:
         parity.check(what)
     except CheckFailed as failure:
-        failed = out.absolute().with_name(f"{out.name}.failed")
+        failed = out.absolute().with_name(f"{with_room(out.name, len('.failed.4194304'))}.failed")
         if failed.exists() and not (failed / "parity.json").is_file():  # something else of that name
             failed = failed.with_name(f"{failed.name}.{os.getpid()}")
         shutil.rmtree(failed, ignore_errors=True)

@@ -2,18 +2,19 @@
 
 An export holds, beside the files of its target,
 
-    export.toml      format, target, precision, the version of heedful that wrote it, and the digests of its files
+    export.toml      format, target, precision, and the version of heedful that wrote it
+    SHA256SUMS       the checksums of all files but the report
     recipe.toml      the whole configuration that the model was made with
     tokenizer.*      the tokenisers
     parity.json      how it compared with the model on real sentences
 
-Knows of a target only the five names that each target's module has: `refusals(config, tokenizers)`, what of a model
-the target cannot express; `export(bundle, folder, precision)`, which writes the target's own files into a folder
-that has the ones above but the last; `computes_in(precision)`; `open_export(folder)`, the engine that reads them;
-`TOLERANCES`, by precision.
+Knows of a target only the names that each target's module has: `POSITIONS`, which of `model.positions` it can express,
+so that a new kind is refused until a target says otherwise; `refusals(config, tokenizers)`, what else of a model it
+cannot; `export(bundle, folder, precision)`, which writes the target's own files into a folder that has the ones above
+but the last; `computes_in(precision)`; `open_export(folder)`, the engine that reads them; `TOLERANCES`, by precision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
@@ -21,28 +22,33 @@ from typing import NamedTuple, Protocol, cast
 import tomlkit
 
 import heedful
-from heedful.config import Layer, read_toml, resolve
-from heedful.decoding.config import SearchConfig
+from heedful.config import read_toml
+from heedful.decoding.config import search_of, with_changes
 from heedful.decoding.shortlist import Shortlist, save_shortlist
-from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.extras import package
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
-from heedful.export.seal import check_seal, seal_of
 from heedful.models.bundle import Bundle
 from heedful.models.config import TransformerConfig
+from heedful.records.checksums import SUMS, check_file, check_files, refuse_special_files, write_checksums
+from heedful.tasks.table import translator_of
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers
 
 FORMAT = 1
 FACTS = "export.toml"
+COPY_AGAIN = (
+    "Copy the whole folder again, or export the model once more. If you edited a file yourself, take its line out of "
+    f"{SUMS}."
+)
 
 
 class Target(Protocol):
     """What the module of a target offers."""
 
     TOLERANCES: Mapping[str, Tolerance]
+    POSITIONS: Collection[str]  # kinds of `model.positions`
     SEARCH_LACKS: Sequence[str]  # settings that are off unless set
 
     def refusals(self, config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
@@ -108,13 +114,30 @@ def read_export(folder: Path) -> Export:
 
 def open_export(folder: Path) -> Engine:
     """The engine of an export, whatever its target. Raises HeedfulError where its files are not those written."""
+    refuse_special_files(folder)
     found = read_export(folder)
-    check_seal(folder, read_toml(folder / FACTS).values.get("files", {}))
+    _check_files(folder)
     return target_module(found.target).open_export(folder)
 
 
+def _check_files(folder: Path) -> None:
+    """Raise HeedfulError that names the first file which is missing or not as it was written."""
+    facts = read_toml(folder / FACTS).values
+    if facts.get("checksums") and not (folder / SUMS).is_file():
+        raise HeedfulError(f"{folder / SUMS} is missing.", hint=COPY_AGAIN)
+    check_files(folder, hint=COPY_AGAIN)
+    for name, digest in facts.get("files", {}).items():  # of earlier versions
+        check_file(folder / name, str(digest), COPY_AGAIN)
+    recipe = folder / "recipe.toml"
+    tables = read_toml(recipe).values.keys() if recipe.is_file() else ()
+    for table in ("model", "search"):
+        if table not in tables:
+            what = f"has no [{table}]" if recipe.is_file() else "is missing"
+            raise HeedfulError(f"{recipe} {what}.", hint=COPY_AGAIN)
+
+
 def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
+    """Raise ConfigError where a target cannot express a model, or has no such precision, and HeedfulError where its
     packages are not installed: before any work.
     """
     module = target_module(target)
@@ -126,14 +149,18 @@ def check_expressible(bundle: Bundle, target: str, precision: str) -> None:
         hint = "Exports are of transformers; heedful itself uses every kind."
         raise ConfigError(f'{target} cannot express this model: kind = "{config.kind}".', hint=hint)
     own = [f"{key} = {value}" for key in NATIVE if (value := getattr(config, key)) is not None]
-    if refused := [*own, *module.refusals(config, bundle.tokenizers)]:
+    lacks = [] if config.positions in module.POSITIONS else [f'positions = "{config.positions}"']
+    if refused := [*own, *lacks, *module.refusals(config, bundle.tokenizers)]:
         hint = f"No target has {own[0].split()[0]}: heedful itself does." if own else "Choose another target."
         raise ConfigError(f"{target} cannot express this model: {'; '.join(refused)}.", hint=hint)
-    search: SearchConfig = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
+    search = search_of(bundle.recipe, "the model")
     for key in module.SEARCH_LACKS:
-        if getattr(search, key):
-            hint = f"Take `{key}` out of [search] in the bundle's recipe.toml, or use the native engine."
-            raise ConfigError(f"{target} has no `{key}`, which this model's recipe asks for.", hint=hint)
+        value = getattr(search, key)
+        if value and value != "beam":
+            edit = f"take `{key}` out of [search] in its recipe.toml, and the line of recipe.toml out of {SUMS}"
+            hint = f"Use the native engine, or edit the bundle: {edit}."
+            asked = f'`{key}` = "{value}"' if isinstance(value, str) else f"`{key}`"
+            raise ConfigError(f"{target} has no {asked}, which this model's recipe asks for.", hint=hint)
     for name in NEEDS.get(target, ()):
         package(name)
 
@@ -147,7 +174,8 @@ def write_export(bundle: Bundle, folder: Path, target: str, precision: str, shor
         save_shortlist(folder, shortlist, bundle.tokenizers)
     target_module(target).export(bundle, folder, precision)
     facts = {"format": FORMAT, "heedful": heedful.__version__, "target": target, "type": precision}
-    write_text(folder / FACTS, tomlkit.dumps({**facts, "files": seal_of(folder)}))
+    write_text(folder / FACTS, tomlkit.dumps({**facts, "checksums": "sha256"}))
+    write_checksums(folder)
 
 
 def export_bundle(
@@ -166,9 +194,9 @@ def export_bundle(
     check_expressible(bundle, target, precision)
     with prepared_place(out) as partial:
         write_export(bundle, partial, target, precision, shortlist)
-        search = resolve(SearchConfig, [Layer("the model", bundle.recipe.get("search", {}))]).config
         exact = {"precision": "float32", **({"beam": 1} if target in GREEDY else {})}  # the original, as it was trained
-        native = Translator(bundle.model, bundle.tokenizers, search, shortlist).with_search(exact)
+        search = with_changes(search_of(bundle.recipe, "the model"), exact)
+        native = translator_of(bundle.model, bundle.tokenizers, search, shortlist)
         tolerance = target_module(target).TOLERANCES[precision]
         parity = compare_engines(native, target_module(target).open_export(partial), lines, tolerance)
         write_parity(partial, parity)

@@ -26,7 +26,7 @@ class Result(NamedTuple):
     task: str
     licence: str
     split_unit: str  # what never lies in two splits
-    recipe: str
+    recipe: str  # its name, for `heedful init --recipe`
     metric: str
     arms: list[Arm]
     verdict: str

@@ -74,6 +74,27 @@ MEMBERS: tuple[Facts, ...] = (
         "Words far apart: a signal needs n / r layers to reach the other end.",
     ),
     (
+        "relative", "positions", "scaled dot, of k + a for the distance", "any", SOFTMAX, "weighted sum, also of v + a",
+        "e_ij = q_i . (k_j + a^K_ij) / sqrt(d_k); z_i = sum_j w_ij (v_j + a^V_ij)", "Shaw 2018, Eq. 3-5",
+        ("layers.relative.RelativeEmbeddings", "attention.RelativePositions"),
+        "Distances beyond k, which are all one.",
+    ),
+    (
+        "t5", "positions", "scaled dot, plus a number for the bucket of the distance", "any", SOFTMAX, SUM,
+        "softmax(q_i . k_j / sqrt(d_k) + b(j - i)) v_j", "Raffel 2020, 2.1", ("layers.relative.BucketedBias",),
+        "Words that want different distances: the bias of a head is the same for each of them.",
+    ),
+    (
+        "rotary", "positions", "scaled dot, of vectors turned by position", "any", SOFTMAX, SUM,
+        "(R_i q_i) . (R_j k_j) = q_i . R_(j-i) k_j", "Su 2021, Eq. 34", ("layers.relative.RotaryPositions",),
+        "Sequences much longer than in training: slow columns then reach angles that were never seen.",
+    ),
+    (
+        "alibi", "positions", "scaled dot, minus m |i - j|", "any", SOFTMAX, SUM,
+        "softmax(q_i . k_j / sqrt(d_k) - m |i - j|) v_j", "Press 2022, 3", ("layers.relative.ALiBi",),
+        "Encoders: left and right look alike, so that order is learnt slowly. Steep heads never see words far apart.",
+    ),
+    (
         "bottleneck", "rnn", "none", "none", "none", "the last state", "c = h_S; s_t = f(s_t-1, y_t-1, c)",
         "Cho 2014, 2.2; Sutskever 2014", ("models.rnn.RNN", "models.rnn_decoders.BottleneckDecoder"),
         "Long sources: all of it must fit into one vector of fixed size.",

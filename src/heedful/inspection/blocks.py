@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
 
-from heedful.inspection.labels import Head, allowed, axes, head_name, matrix
+from heedful.inspection.labels import Head, allowed, axes, head_name, map_title, matrix
 from heedful.inspection.scale import DARK, level
 from heedful.trace import Trace
 
@@ -27,12 +27,12 @@ def blocks(trace: Trace, name: str, head: Head = "mean", width: int = 100, colou
     """
     shown = trace.map(name)
     weights, mask = matrix(shown, head), allowed(shown, head)
-    rows, columns = axes(trace, shown.kind)
+    rows, columns, *_ = axes(trace, shown.kind)
     label_width = min(_LABEL_CELLS, max(cell_len(row) for row in rows))
     summaries = [_summary(weights[t], columns) for t in range(len(rows))]
     room = width - label_width - 3 - max(cell_len(text) for text in summaries)
     per_panel = max(4, room // 2)
-    lines = [f"{name}, {head_name(head)}: each row reads the columns"]
+    lines = [f"{map_title(name)}, {head_name(head)}", "rows attend to columns"]
     for start in range(0, len(columns), per_panel):
         part = slice(start, start + per_panel)
         last = start + per_panel >= len(columns)
@@ -45,7 +45,7 @@ def blocks(trace: Trace, name: str, head: Head = "mean", width: int = 100, colou
 
 
 def _summary(weights: NDArray[np.float32], columns: list[str]) -> str:
-    """`0.93 bank` for the largest weight of a row, or a dash where the row reads nothing."""
+    """`0.93 bank` for the largest weight of a row, or a dash where the row attends to nothing."""
     best = int(weights.argmax())
     return f"{weights[best]:.2f} {_cut(columns[best], 14)}" if weights[best] > 0 else "—"
 

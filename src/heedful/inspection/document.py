@@ -14,7 +14,9 @@ from heedful.trace import Map, Trace, check_trace
 
 
 def trace_to_tree(trace: Trace) -> dict[str, Any]:
-    """{source, consumed, predicted, log_p, maps: [{name, heads, weights, mask}]}, ready for `json.dumps`."""
+    """{source, consumed, predicted, log_p, maps: [{name, heads, weights, mask}], source_text, output_text}, ready for
+    `json.dumps`.
+    """
     maps = [
         {
             "name": shown.name,
@@ -34,7 +36,8 @@ def trace_from_tree(tree: dict[str, Any]) -> Trace:
             Map(m["name"], torch.tensor(m["weights"], dtype=torch.float32), torch.tensor(m["mask"], dtype=torch.bool))
             for m in tree["maps"]
         ]
-        return check_trace(Trace(tree["source"], tree["consumed"], tree["predicted"], tree["log_p"], maps))
+        texts = [str(tree.get(name, "")) for name in ("source_text", "output_text")]
+        return check_trace(Trace(tree["source"], tree["consumed"], tree["predicted"], tree["log_p"], maps, *texts))
     except KeyError as error:
         raise HeedfulError(
             f"The trace has no {error}.", hint="`heedful inspect MODEL TEXT --json` writes one to compare with."

@@ -20,12 +20,14 @@ from matplotlib.font_manager import fontManager, get_font
 from matplotlib.patches import Rectangle
 
 from heedful.errors import ConfigError
-from heedful.inspection.labels import Head, allowed, axes, head_name, matrix
+from heedful.inspection.labels import Axes, Head, allowed, axes, head_name, map_title, matrix
 from heedful.inspection.scale import LIGHT, css
 from heedful.text.output import write_output
 from heedful.trace import Map, Trace
 
 _CELL_INCHES = 0.2
+_POINTS = 72  # an inch
+_SLANT = 50.0  # degrees
 _LARGEST_INCHES = 9.0  # a panel's longer side; with more tokens the cells shrink instead
 _FONT = "DejaVu Sans"  # comes with matplotlib
 _LAST_RESORT = "Last Resort"  # matplotlib's font of boxes: it has every character and shows none
@@ -51,32 +53,59 @@ def save_figure(trace: Trace, name: str, heads: Sequence[Head], path: Path) -> N
 
 
 def draw_heads(trace: Trace, name: str, heads: Sequence[Head]) -> Figure:
-    """One panel a head, tokens on the outer axes, masked cells hatched, one colour bar from 0 to 1."""
+    """Draw one panel a head: tokens and titles on the outer axes, masked cells hatched, one colour bar from 0 to 1.
+
+    Columns that are read from right to left begin at the right, and the labels of the rows stand there.
+    """
     shown = trace.map(name)
-    rows, columns = axes(trace, shown.kind)
-    characters = frozenset("".join([*rows, *columns]))
+    labels = axes(trace, shown.kind)
+    characters = frozenset("".join([*labels.rows, *labels.columns]))
     families, missing = _fonts_for(characters)
-    rows, columns = ([_printable(label, missing) for label in labels] for labels in (rows, columns))
+    rows, columns = ([_printable(label, missing) for label in side] for side in (labels.rows, labels.columns))
     across = min(len(heads), math.ceil(math.sqrt(len(heads) * len(rows) / len(columns))), 8)
     down = math.ceil(len(heads) / across)
     cell = min(_CELL_INCHES, _LARGEST_INCHES / max(len(rows), len(columns)))
-    margin = 0.075 * max(len(label) for label in [*rows, *columns]) + 0.6
-    size = (across * (len(columns) * cell + 0.25) + margin + 0.7, down * (len(rows) * cell + 0.35) + margin)
+    beside, above = (0.075 * max(map(len, side)) + 0.6 for side in (rows, columns))
+    size = (across * (len(columns) * cell + 0.25) + beside + 0.8, down * (len(rows) * cell + 0.35) + above + 0.2)
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat
     font_size = max(3.0, min(8.0, cell * 40))
     scale = ScalarMappable(Normalize(0, 1), _SCALE)
     for panel, head in zip(panels, heads, strict=False):
         _draw_head(panel, shown, head)
-        panel.set_xticks(range(len(columns)), columns, rotation=90, fontsize=font_size, family=families)
+        ticks = panel.set_xticks(range(len(columns)), columns, fontsize=font_size, family=families)
         panel.set_yticks(range(len(rows)), rows, fontsize=font_size, family=families)
         panel.tick_params(length=0, bottom=False, labelbottom=False, labeltop=panel.get_subplotspec().is_first_row())
         panel.set_xlabel(head_name(head), fontsize=8)
+        for tick in ticks:
+            if 0.7 * len(tick.label2.get_text()) * font_size > cell * _POINTS:
+                tick.label2.set(**_slant(labels.right_to_left))
     for panel in list(figure.axes)[len(heads) :]:
         panel.set_axis_off()
-    figure.suptitle(f"{name}: rows read columns", fontsize=9)
-    figure.colorbar(scale, ax=figure.axes, shrink=0.6, aspect=25, label="weight")
+    bar = figure.colorbar(scale, ax=figure.axes, shrink=0.6, aspect=25, label="attention weight")
+    bar.outline.set(linewidth=0.4)
+    _title(figure, labels, map_title(name))
     return figure
+
+
+def _slant(right_to_left: bool) -> dict[str, Any]:
+    """How a column label that is wider than its cell is turned: it rises in the direction of reading."""
+    turn = {"rotation": -_SLANT, "ha": "right"} if right_to_left else {"rotation": _SLANT, "ha": "left"}
+    return {"rotation_mode": "anchor", **turn}
+
+
+def _title(figure: Figure, labels: Axes, title: str) -> None:
+    """What is shown, and what the axes are; the first panels are turned where their columns are."""
+    figure.suptitle(title, fontsize=9)
+    figure.supxlabel(labels.column_title, fontsize=8)
+    figure.supylabel(labels.row_title, fontsize=8)
+    if not labels.right_to_left:
+        return
+    for number, panel in enumerate(axis for axis in figure.axes if axis.images):
+        if number == 0:
+            panel.invert_xaxis()  # the panels share it
+        place = panel.get_subplotspec()
+        panel.tick_params(left=False, labelleft=False, labelright=place is not None and place.is_last_col())
 
 
 def _draw_head(panel: Panel, shown: Map, head: Head) -> None:

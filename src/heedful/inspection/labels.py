@@ -15,24 +15,56 @@ Head = int | str  # a head counted from 0, or "mean": the average over the heads
 
 
 class Axes(NamedTuple):
-    """Labels of one map: `rows` of the queries, `columns` of what they read."""
+    """Labels of one map: `rows` of the queries, `columns` of the keys, which they attend to; what each axis shows."""
 
     rows: list[str]
     columns: list[str]
+    row_title: str
+    column_title: str
+
+    @property
+    def right_to_left(self) -> bool:
+        """Whether the first column stands at the right, as those who read the columns expect."""
+        return is_right_to_left(self.columns)
 
 
 def axes(trace: Trace, kind: str) -> Axes:
-    """The labels of a map of this kind; decoder rows read `consumed → predicted`, reader rows the label."""
+    """Return the labels of a map of this kind; decoder rows are `consumed → predicted`, reader rows the label."""
     source = [visible(piece) for piece in trace.source]
     consumed = [visible(piece) for piece in trace.consumed]
     predicted = [visible(piece) for piece in trace.predicted]
     steps = [f"{_isolated(a)} → {_isolated(b)}" for a, b in zip(consumed, predicted, strict=True)]
     return {
-        "encoder.self": Axes(source, source),
-        "decoder.self": Axes(steps, consumed),
-        "decoder.cross": Axes(steps, source),
-        "reader.read": Axes(predicted, source),
+        "encoder.self": Axes(source, source, "source (query)", "source (key)"),
+        "decoder.self": Axes(steps, consumed, "output (query)", "output so far (key)"),
+        "decoder.cross": Axes(steps, source, "output (query)", "source (key)"),
+        "reader.read": Axes(predicted, source, "label (query)", "source (key)"),
     }[kind]
+
+
+def map_title(name: str) -> str:
+    """Return the name of a map in words: "Cross-attention, decoder layer 1" for decoder.1.cross."""
+    stack, layer, source = name.split(".")
+    if stack == "reader":
+        return f"Attention for the label, reading {layer}"
+    return f"{source.capitalize()}-attention, {stack} layer {layer}"
+
+
+def usual_map(trace: Trace) -> str | None:
+    """Return the name of the map to show first: the last cross-attention, else reading, else encoder layer, if any."""
+    for kind in ("decoder.cross", "reader.read", "encoder.self", "decoder.self"):
+        found = [shown.name for shown in trace.maps if shown.kind == kind]
+        if found:
+            return max(found, key=lambda name: int(name.split(".")[1]))
+    return None
+
+
+def is_right_to_left(labels: list[str]) -> bool:
+    """Return whether most letters of these labels are of scripts that run from right to left."""
+    words = [label for label in labels if label not in {"<s>", "</s>"}]
+    letters = [character for word in words for character in word if character.isalpha()]
+    turned = sum(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in letters)
+    return 2 * turned > len(letters)
 
 
 def visible(piece: str) -> str:

@@ -22,7 +22,7 @@ _SCRIPTS = ("data.js", "draw.js", "main.js", "focus.js", "events.js")  # one scr
 
 
 def page(traces: Sequence[Trace], title: str, exact_bytes: int = EXACT_BYTES) -> str:
-    """The HTML of a page that shows these traces; `title` says what they are of (a model's name, say).
+    """Return the HTML of a page that shows these traces, headed by their texts; `title` names the model.
 
     Weights travel as base64 of float32 while all of them fit in `exact_bytes`, else of uint8 (weight x 255), and the
     page says which. Raises ValueError where there is no trace, or one without maps.
@@ -41,7 +41,7 @@ def page(traces: Sequence[Trace], title: str, exact_bytes: int = EXACT_BYTES) ->
     }
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     filled = {
-        "<!--title-->": escape(title),
+        "<!--title-->": escape(traces[0].source_text or title),
         "/*style*/": _asset("style.css"),
         "/*data*/": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         "/*script*/": script,
@@ -59,6 +59,8 @@ def _asset(name: str) -> str:
 
 def _packed(trace: Trace, encoding: str) -> dict[str, Any]:
     return {
+        "source_text": trace.source_text,
+        "output_text": trace.output_text,
         "source": [visible(piece) for piece in trace.source],
         "consumed": [visible(piece) for piece in trace.consumed],
         "predicted": [visible(piece) for piece in trace.predicted],

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.attention.core import Attended, quickest_attention
+from heedful.attention.aggregate import Aggregate, weighted_sum
+from heedful.attention.core import Attended, Bias, quickest_attention
 from heedful.attention.masks import Mask
 from heedful.attention.normalise import Normaliser, softmax
 from heedful.attention.scores import Score, scaled_dot
@@ -20,20 +21,24 @@ def restricted_attention(
     radius: int,
     *,
     mask: Mask | None = None,
+    bias: Bias | None = None,
     score: Score = scaled_dot,
     normalise: Normaliser = softmax,
+    aggregate: Aggregate = weighted_sum,
     dropout: float = 0.0,
 ) -> Attended:
     """Attention with |s - t| <= radius, r = 2 radius in the paper, by the quicker way of two. [Vaswani 2017, 4]
 
     `attend` with `Mask.around` for short sequences, `banded_attention` for long ones: equal in result and gradient.
+    With a bias or another aggregate, which know the whole table, it is the first at any length.
     """
     length = query.shape[2]
-    if blocks_win(length, radius):
+    if bias is None and aggregate is weighted_sum and blocks_win(length, radius):
         slots = {"mask": mask, "score": score, "normalise": normalise, "dropout": dropout}
         return banded_attention(query, key, value, radius, **slots)
     window = Mask.around(torch.arange(length, device=query.device), radius, length)
-    slots = {"mask": window if mask is None else window & mask, "score": score, "normalise": normalise}
+    both = window if mask is None else window & mask
+    slots = {"mask": both, "bias": bias, "score": score, "normalise": normalise, "aggregate": aggregate}
     return quickest_attention(query, key, value, dropout=dropout, **slots)._replace(weights=None)
 
 

@@ -1,6 +1,10 @@
-"""Where a token stands: sinusoids in two layouts, and learned positions. Knows no tokens."""
+"""Where a token stands, as a vector that is added to its own: sinusoids in two layouts, learned positions, or nothing.
 
-from typing import Literal
+Knows no tokens. What attention itself is told of positions is in `heedful.layers.relative`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float
@@ -9,13 +13,13 @@ from torch import Tensor, nn
 Layout = Literal["sinusoidal", "t2t"]
 
 
-def sinusoids(length: int, d_model: int, layout: Layout) -> Float[Tensor, "L D"]:
+def sinusoids(length: int, d_model: int, layout: Layout, first: int = 0) -> Float[Tensor, "L D"]:
     """PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(p / 10000^(2i/d)). [Vaswani 2017, 3.5]
 
     Low columns turn fast, high columns slowly. An odd `d_model` ends with a sine that has no cosine.
     "t2t" is tensor2tensor's: [sin | cos] in halves, with exponents i / (d/2 - 1), and a zero last column if d is odd.
     """
-    positions = torch.arange(length, dtype=torch.float64)[:, None]
+    positions = torch.arange(first, first + length, dtype=torch.float64)[:, None]
     if layout == "t2t":
         n_waves = d_model // 2
         exponents = torch.arange(n_waves, dtype=torch.float64) / max(n_waves - 1, 1)
@@ -30,7 +34,33 @@ def sinusoids(length: int, d_model: int, layout: Layout) -> Float[Tensor, "L D"]
     return table.float()
 
 
-class SinusoidalPositions(nn.Module):
+class Positions(nn.Module, ABC):
+    """What is added to the vectors of tokens."""
+
+    @property
+    def longest(self) -> int | None:
+        """The most positions that there are; None where there is one for any length."""
+        return None
+
+    @abstractmethod
+    def forward(self, length: int, offset: int = 0) -> Float[Tensor, "L D"]:
+        """Return the rows of positions offset to offset + length - 1."""
+
+
+@final
+class NoPositions(Positions):
+    """Zeros: tokens are not told where they stand."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.register_buffer("zeros", torch.zeros(d_model), persistent=False)
+
+    def forward(self, length: int, offset: int = 0) -> Float[Tensor, "L D"]:
+        return self.get_buffer("zeros").expand(length, -1)
+
+
+@final
+class SinusoidalPositions(Positions):
     """Fixed sinusoids; any length, though nothing promises that a model generalises to lengths it never saw."""
 
     READY = 1024  # rows computed in advance; longer sequences compute theirs when they come
@@ -42,14 +72,14 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoids(self.READY, d_model, layout), persistent=False)
 
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "L D"]:
-        """The rows of positions offset to offset + length - 1."""
         table = self.get_buffer("table")
         if offset + length > self.READY:
-            table = sinusoids(offset + length, self.d_model, self.layout).to(table)
+            return sinusoids(length, self.d_model, self.layout, first=offset).to(table)
         return table[offset : offset + length]
 
 
-class LearnedPositions(nn.Module):
+@final
+class LearnedPositions(Positions):
     """A trained row for each position below `max_positions`, and none beyond. [Vaswani 2017, Table 3, row E]"""
 
     def __init__(self, d_model: int, max_positions: int) -> None:
@@ -57,8 +87,12 @@ class LearnedPositions(nn.Module):
         self.weight = nn.Parameter(torch.empty(max_positions, d_model))
         nn.init.normal_(self.weight, std=0.02)
 
+    @property
+    def longest(self) -> int | None:
+        return len(self.weight)
+
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "L D"]:
-        """The rows of positions offset to offset + length - 1. Raises ValueError beyond `max_positions`."""
+        """Return the rows of positions offset to offset + length - 1. Raises ValueError beyond `max_positions`."""
         if offset + length > len(self.weight):
             raise ValueError(
                 f"A sequence of {offset + length} tokens is longer than the {len(self.weight)} learned positions "

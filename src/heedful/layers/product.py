@@ -22,7 +22,19 @@ LEVELS = 127  # the greatest number of a symmetric int8
 _NO_ACTIVATION = ("none", [], "")
 
 
-class InferenceMap(nn.Module, ABC):
+class Readout(ABC):
+    """An output layer as search uses it: hidden vectors to logits, of all ids or of some."""
+
+    @abstractmethod
+    def __call__(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
+        """Compute the logits of all ids."""
+
+    @abstractmethod
+    def among(self, ids: Int[Tensor, " U"]) -> Callable[[Tensor], Tensor]:
+        """Return what computes the logits of these ids only, in their order."""
+
+
+class InferenceMap(nn.Module, Readout):
     """x W^T + b, prepared."""
 
     @abstractmethod

@@ -19,9 +19,8 @@ from heedful.models.classifier_config import ClassifierConfig
 from heedful.models.encoders import Encoder, RecurrentEncoder, pre_norm_encoder
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.poolings import EncodedSentences, Last, Max, Mean, SentencePooling
-from heedful.models.recording import check_evaluating, record
+from heedful.models.recording import record
 from heedful.text.vocabulary import EOS
-from heedful.trace import Map
 
 
 @final
@@ -49,31 +48,26 @@ class Classifier(EncoderOnly):
         self.hidden = nn.Linear(pooling.width, d_model)
         self.output = nn.Linear(d_model, target_size)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        check_evaluating(self, maps)
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         embedded = self.dropout(self.embed(src))
         words = readable(src, src_mask)
-        read = self.pooling(EncodedSentences(src, embedded, self._encode(embedded, src_mask, maps), words))
-        record(maps, "reader.0.read", read.weights, Mask.key_padding(words))
+        read = self.pooling(EncodedSentences(src, embedded, self._encode(embedded, src_mask), words))
+        record("reader.0.read", read.weights, Mask.key_padding(words))
         hidden = self.dropout(torch.relu(self.hidden(self.dropout(read.vector))))
         one_place = torch.ones_like(words[:, :1])
         return Prediction(self.output(hidden)[:, None], one_place, read.penalty, read.drawn)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
     def added_loss(self, answer: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """Return what the pooling adds."""
         return self.pooling.added_loss(answer, nll)
 
-    def _encode(
-        self, x: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None
-    ) -> Float[Tensor, "B S W"]:
+    def _encode(self, x: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S W"]:
         if self.encoder is None:
             return x
-        layers = self.encoder(x, src_mask, maps)
+        layers = self.encoder(x, src_mask)
         return layers[-1] if self.mix is None else self.mix(torch.stack(layers))
 
 

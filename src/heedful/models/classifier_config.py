@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.sections import only_with
 
 LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
-_OF_ENCODERS = {"d_hidden": ("rnn",), "cell": ("rnn",), "n_layers": LAYERED, "n_heads": ("transformer",)}
 
 
 class ClassifierConfig(EncoderOnlyConfig):
@@ -24,10 +24,22 @@ class ClassifierConfig(EncoderOnlyConfig):
     )
     pooling: Literal["mean", "max", "last"] = Field(description="what makes one vector of all words")
     d_model: Count = Field(default=64, description="width of embeddings, of most encoders, and of the hidden layer")
-    d_hidden: Count = Field(default=64, description="rnn: width of the states; each direction has half of it")
-    cell: Literal["gru", "lstm"] = Field(default="lstm", description="rnn: gru | lstm")
-    n_layers: Count = Field(default=1, description="rnn, transformer: layers")
-    n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model, norms are pre")
+    d_hidden: Count = Field(
+        default=64,
+        description="rnn: width of the states; each direction has half of it",
+        json_schema_extra=only_with(encoder=("rnn",)),
+    )
+    cell: Literal["gru", "lstm"] = Field(
+        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with(encoder=("rnn",))
+    )
+    n_layers: Count = Field(
+        default=1, description="rnn, transformer: layers", json_schema_extra=only_with(encoder=("rnn", "transformer"))
+    )
+    n_heads: Count = Field(
+        default=4,
+        description="transformer: attention heads; d_ff is 4 d_model, norms are pre",
+        json_schema_extra=only_with(encoder=("transformer",)),
+    )
     layer_mix: bool = Field(default=False, description="rnn, transformer: a learned mix of all layers, not the last")
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and around the hidden layer")
 
@@ -42,7 +54,6 @@ class ClassifierConfig(EncoderOnlyConfig):
                 f'`layer_mix` needs `encoder` = "rnn" or "transformer" with two layers or more, but that is '
                 f'"{self.encoder}" with `n_layers` = {self.n_layers}'
             )
-        self.refuse_idle("encoder", _OF_ENCODERS)
         return self
 
     @property

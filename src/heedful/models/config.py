@@ -1,13 +1,17 @@
 """Settings of the models: what all kinds have, and each kind's own."""
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from heedful.config import Config
+from heedful.events import Report
+from heedful.sections import only_with
+from heedful.text.config import TokenizerConfig
+
+if TYPE_CHECKING:
+    from heedful.data.store import PairStore
 
 Count = Annotated[int, Field(gt=0)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
@@ -20,6 +24,13 @@ class ModelConfig(Config, ABC):
     `dropout`; and what it may `tie`, with the meaning that `TransformerConfig` gives them.
     """
 
+    task: ClassVar[str] = "sequence"
+    """The form of the output: a row of `heedful.tasks.table`."""
+    labels: ClassVar[Labels | None] = None
+    """What has one label each: a word of the source, or the whole of it; None where targets have any length."""
+    one_vocabulary: ClassVar[bool] = False
+    """Whether labels are words of the source, so that both sides share one vocabulary."""
+
     kind: str
     d_model: Count
     dropout: Probability
@@ -30,10 +41,11 @@ class ModelConfig(Config, ABC):
     def summary(self) -> str:
         """The kind and its main choices, in a few words."""
 
-    @property
-    def one_vocabulary(self) -> bool:
-        """Whether it answers with words of its source, so that both sides must be words of one vocabulary."""
-        return False
+    def check_recipe(self, tokenizer: TokenizerConfig, label_smoothing: float) -> None:
+        """Raise ValueError for settings of other tables that do not go with this model."""
+
+    def check_pairs(self, split: str, store: "PairStore", report: Report) -> None:
+        """Report pairs from which the model can learn nothing; raise ConfigError where all are such."""
 
     @property
     def reads_parts(self) -> bool:
@@ -49,29 +61,15 @@ class ModelConfig(Config, ABC):
     def activation_count(self, source: int, target: int) -> int:
         """An estimate of the numbers that the backward pass needs of a pair with so many tokens."""
 
-    def refuse_idle(self, choice: str, own: Mapping[str, Collection[str]]) -> None:
-        """Raises ValueError for a setting that is not as usual, but belongs to other values of `choice` than its own.
-
-        `own` names those values for each setting that does not belong to all.
-        """
-        chosen = getattr(self, choice)
-        for name, values in own.items():
-            usual = type(self).model_fields[name].default
-            if getattr(self, name) != usual and chosen not in values:
-                wanted = " or ".join(f'"{value}"' for value in values)
-                way_out = f"leave it out, or set it to {json.dumps(usual)}"
-                raise ValueError(f'`{name}` is of `{choice}` = {wanted}, but that is "{chosen}": {way_out}')
-
 
 class EncoderOnlyConfig(ModelConfig, ABC):
-    """What every model has that answers at once, without a decoder: `d_model` and `dropout`, as all have, and one
-    embedding, so that it has nothing to tie.
+    """What every encoder-only model has: `d_model` and `dropout`, as all have, and one embedding, so that it has
+    nothing to tie.
     """
 
-    tie: Literal["none"] = Field(default="none", description="there is one embedding only")  # pyright: ignore[reportIncompatibleVariableOverride]
+    task: ClassVar[str] = "labels"
 
-    labels: ClassVar[Labels | None]
-    """What has one label each: a word of the source, or the whole of it; None where targets have any length."""
+    tie: Literal["none"] = Field(default="none", description="there is one embedding only")  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class TransformerConfig(ModelConfig):
@@ -98,10 +96,33 @@ class TransformerConfig(ModelConfig):
     )
     norm_epsilon: Annotated[float, Field(gt=0)] = 1e-5
     attention_bias: bool = Field(default=False, description="biases in the attention projections; the paper has none")
-    positions: Literal["sinusoidal", "t2t", "learned"] = Field(
-        default="sinusoidal", description="sinusoidal: interleaved as in the paper; t2t: [sin | cos]"
+    positions: Literal["sinusoidal", "t2t", "learned", "relative", "t5", "rotary", "alibi", "none"] = Field(
+        default="sinusoidal",
+        description="sinusoidal: the paper's; t2t: [sin | cos]; relative, t5, rotary, alibi: distances in attention",
     )
-    max_positions: Count = Field(default=1024, description="learned positions: the longest sequence")
+    max_positions: Count = Field(
+        default=1024,
+        description="learned: the longest sequence",
+        json_schema_extra=only_with(positions=("learned",)),
+    )
+    clip_distance: Count = Field(
+        default=16,
+        description="relative: k, the distance from which all count as one",
+        json_schema_extra=only_with(positions=("relative",)),
+    )
+    relative_values: bool = Field(
+        default=False,
+        description="relative: add a vector of each distance to values, too",
+        json_schema_extra=only_with(positions=("relative",)),
+    )
+    n_buckets: Annotated[int, Field(ge=4, multiple_of=2)] = Field(
+        default=32, description="t5: buckets of distances", json_schema_extra=only_with(positions=("t5",))
+    )
+    max_distance: Count = Field(
+        default=128,
+        description="t5: the distance from which all count as one",
+        json_schema_extra=only_with(positions=("t5",)),
+    )
     scale_embedding: bool = Field(default=True, description="multiply embeddings by sqrt(d_model)")
     tie: Tie = Field(
         default="all", description="all: source, target and output share one matrix; decoder: target and output do"
@@ -121,6 +142,18 @@ class TransformerConfig(ModelConfig):
     def _heads_fit(self) -> "TransformerConfig":
         if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
             raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
+        return self
+
+    @model_validator(mode="after")
+    def _positions_fit(self) -> "TransformerConfig":
+        if self.positions == "rotary" and self.head_key_width % 2:
+            raise ValueError(
+                f'`positions` = "rotary" turns columns in pairs, so `d_k` must be even, but is {self.head_key_width}'
+            )
+        if self.max_distance <= self.n_buckets // 2:
+            raise ValueError(
+                f"`max_distance` must be more than half of `n_buckets` ({self.n_buckets}), but is {self.max_distance}"
+            )
         return self
 
     @property
@@ -168,17 +201,34 @@ class RNNConfig(ModelConfig):
     n_decoder_layers: Count = 1
     bidirectional: bool = Field(default=True, description="read the source in both directions")
     attention: Literal["none", "bahdanau", "luong"] = Field(description="how each step reads the source")
-    feedback: bool = Field(default=True, description="false, without attention only: the last word is not fed back")
+    feedback: bool = Field(
+        default=True,
+        description="false, without attention only: the last word is not fed back",
+        json_schema_extra=only_with(attention=("none",)),
+    )
     score: Literal["dot", "general", "concat", "location"] | None = Field(
-        default=None, description="of luong; left out: general"
+        default=None, description="of luong; left out: general", json_schema_extra=only_with(attention=("luong",))
     )
     window: Literal["local-m", "local-p"] | None = Field(
         default=None,
-        description="of luong: read around the step's own place, or a predicted one; left out: all",
+        description="of luong: read around the step's own position, or a predicted one; left out: all",
+        json_schema_extra=only_with(attention=("luong",)),
     )
-    window_radius: Count = Field(default=10, description="D, of both windows: 2 D + 1 tokens")
-    input_feeding: bool = Field(default=False, description="luong: a step also sees the vector that predicted last")
-    max_positions: Count = Field(default=1024, description='score = "location": the longest sequence')
+    window_radius: Count = Field(
+        default=10,
+        description="D, of both windows: 2 D + 1 tokens",
+        json_schema_extra=only_with(window=("local-m", "local-p")),
+    )
+    input_feeding: bool = Field(
+        default=False,
+        description="luong: a step also sees the vector that predicted last",
+        json_schema_extra=only_with(attention=("luong",)),
+    )
+    max_positions: Count = Field(
+        default=1024,
+        description='score = "location": the longest sequence',
+        json_schema_extra=only_with(score=("location",)),
+    )
     tie: Tie = Field(default="decoder", description="all: source, target and output share one matrix")
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and on what predicts")
 
@@ -186,12 +236,6 @@ class RNNConfig(ModelConfig):
     def _parts_fit(self) -> "RNNConfig":
         if self.bidirectional and self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
-        if self.attention != "luong":
-            for name in ("score", "window", "input_feeding"):
-                if getattr(self, name):
-                    raise ValueError(f'`{name}` is of `attention` = "luong", but that is "{self.attention}"')
-        if self.attention != "none" and not self.feedback:
-            raise ValueError(f'`feedback` = false is of `attention` = "none", but that is "{self.attention}"')
         return self
 
     @property

@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask, attend, dot
+from heedful.attention import Mask, attend, dot
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
 from heedful.layers.position import LearnedPositions
 from heedful.models.config import ConvS2SConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
-from heedful.models.recording import check_evaluating, record
+from heedful.models.recording import record
 from heedful.models.transformer import Stack
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two [3.4]
@@ -48,7 +48,7 @@ class ConvS2S(Seq2Seq):
         self.decoder = Stack(DecoderLayer(config, attends=n >= attending) for n in range(config.n_decoder_layers))
         self.encoder_out, self.decoder_out = (nn.Linear(config.d_hidden, config.d_model) for _ in range(2))
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
         embedded = self.dropout(self.embed_source(src) + self.source_positions(src.shape[1]))  # e
         real = src_mask[:, :, None]
         x = self.encoder_in(embedded)
@@ -57,11 +57,8 @@ class ConvS2S(Seq2Seq):
         keys = self.encoder_out(x)  # z
         return Memory(torch.cat([keys, keys + embedded], dim=-1), src_mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
-        check_evaluating(self, maps)
-        return self._advance(self.start(memory, 1), tgt_in, maps)[0]
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        return self._advance(self.start(memory, 1), tgt_in)[0]
 
     def start(self, memory: Memory, beams: int) -> "ConvS2SState":
         read = Source.of(memory)
@@ -70,11 +67,11 @@ class ConvS2S(Seq2Seq):
 
     def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], "ConvS2SState"]:
         assert isinstance(state, ConvS2SState)
-        hidden, after = self._advance(state, tokens[:, None], None)
+        hidden, after = self._advance(state, tokens[:, None])
         return hidden[:, 0], after
 
     def _advance(
-        self, state: "ConvS2SState", tokens: Int[Tensor, "N T"], maps: list[Map] | None
+        self, state: "ConvS2SState", tokens: Int[Tensor, "N T"]
     ) -> tuple[Float[Tensor, "N T D"], "ConvS2SState"]:
         """T tokens a row after those that the state has seen."""
         length = tokens.shape[1]
@@ -85,7 +82,7 @@ class ConvS2S(Seq2Seq):
         for number, (layer, past) in enumerate(zip(self.decoder, state.seen, strict=True)):
             x, now, weights = layer(x, past, embedded, state.read)
             seen.append(now)
-            record(maps, f"decoder.{number}.cross", weights, state.read.padding)
+            record(f"decoder.{number}.cross", weights, state.read.padding)
         return self.dropout(self.decoder_out(x)), ConvS2SState(state.beams, state.length + length, seen, state.read)
 
     @property

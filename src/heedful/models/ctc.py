@@ -18,7 +18,6 @@ from heedful.models.ctc_config import CTCConfig
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.text.vocabulary import SPECIALS
-from heedful.trace import Map
 
 
 class Frames(NamedTuple):
@@ -37,9 +36,11 @@ class CTC(EncoderOnly):
     place, or `upsample` places are made of a frame by as many matrices.
     """
 
+    task = "ctc"
+
     def __init__(self, config: CTCConfig, source_size: int, target_size: int) -> None:
         super().__init__()
-        self.config, self.alignment = config, config.loss
+        self.config = config
         speech = config.frame_width is not None
         self.embed_source = None if speech else Embedding(source_size, config.d_model, scaled=True)
         width = (config.frame_width or config.d_model) * config.stride
@@ -50,10 +51,8 @@ class CTC(EncoderOnly):
         )
         self.output = nn.Linear(config.d_hidden, target_size)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        """There is no attention, so `maps` stays as it is. A source without a frame has no place.
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
+        """Predict. There is no attention to record. A source without a frame has no position.
 
         Raises ValueError where the source is speech and ends within a frame.
         """
@@ -66,8 +65,8 @@ class CTC(EncoderOnly):
         hidden = self.encoder(self.dropout(places), read)[-1]
         return Prediction(self.output(self.dropout(hidden)), times < lengths[:, None])
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
-        return self.config.places(n_source)
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+        return self.config.output_lengths(n_source)
 
     def _frames(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Frames:
         lengths = src_mask.sum(dim=1) - 1  # the last token is EOS

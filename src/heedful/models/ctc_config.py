@@ -18,6 +18,7 @@ class CTCConfig(EncoderOnlyConfig):
     target needs a place for each symbol, and one more between two equal ones.
     """
 
+    task: ClassVar[str] = "ctc"
     labels: ClassVar[Labels | None] = None
 
     kind: Literal["ctc"] = "ctc"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -57,10 +58,10 @@ class CTCConfig(EncoderOnlyConfig):
         places = f"stride {self.stride}" if self.upsample == 1 else f"upsample {self.upsample}"
         return f"{self.loss} on {self.cell} cells, {places}"
 
-    def places(self, n_source: Number) -> Number:
+    def output_lengths(self, n_source: Number) -> Number:
         """T, the places of a source of so many tokens (for speech: numbers), EOS left out."""
         return -(-(n_source // (self.frame_width or 1)) // self.stride) * self.upsample
 
     def activation_count(self, source: int, target: int) -> int:
         """About 6 vectors of d_hidden a place and layer, 4 of d_model, and the table of the loss."""
-        return self.places(source) * (6 * self.n_layers * self.d_hidden + 4 * self.d_model + 4 * target)
+        return self.output_lengths(source) * (6 * self.n_layers * self.d_hidden + 4 * self.d_model + 4 * target)

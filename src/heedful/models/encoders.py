@@ -10,12 +10,12 @@ from typing import Literal, final
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask
-from heedful.layers.position import SinusoidalPositions
+from heedful.attention import Mask
 from heedful.layers.recurrent import recur
 from heedful.models.config import TransformerConfig
+from heedful.models.positions import added_positions, relative_positions
 from heedful.models.rnn_decoders import CELLS
-from heedful.models.transformer import EncoderLayer, Recorder, Stack, final_norm
+from heedful.models.transformer import EncoderLayer, Stack, final_norm
 
 
 class Encoder(nn.Module, ABC):
@@ -24,9 +24,7 @@ class Encoder(nn.Module, ABC):
     width: int
 
     @abstractmethod
-    def forward(
-        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> list[Float[Tensor, "B S H"]]:
+    def forward(self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]) -> list[Float[Tensor, "B S H"]]:
         """What each layer made of the sequences. `real` must be True first and then False."""
 
 
@@ -38,9 +36,7 @@ class WordsAlone(Encoder):
         super().__init__()
         self.width, self.n_layers = width, n_layers
 
-    def forward(
-        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> list[Float[Tensor, "B S H"]]:
+    def forward(self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]) -> list[Float[Tensor, "B S H"]]:
         return [x] * self.n_layers
 
 
@@ -72,9 +68,7 @@ class RecurrentEncoder(Encoder):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(
-        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> list[Float[Tensor, "B S H"]]:
+    def forward(self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]) -> list[Float[Tensor, "B S H"]]:
         found: list[Tensor] = []
         for layer in self.layers:
             assert isinstance(layer, nn.GRU | nn.LSTM)
@@ -89,18 +83,17 @@ class TransformerEncoder(Encoder):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.width = config.d_model
-        self.positions = SinusoidalPositions(config.d_model, "sinusoidal")
-        self.layers = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.positions = added_positions(config)
+        relative = relative_positions(config, config.n_encoder_layers, causal=False)
+        self.layers = Stack(EncoderLayer(config, part) for part in relative)
         self.norm = final_norm(config)
 
-    def forward(
-        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> list[Float[Tensor, "B S H"]]:
+    def forward(self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]) -> list[Float[Tensor, "B S H"]]:
         x = x + self.positions(x.shape[1])
         mask = Mask.key_padding(real)
         found: list[Tensor] = []
         for number, layer in enumerate(self.layers):
-            x = layer(x, mask, Recorder(f"encoder.{number}", maps))
+            x = layer(x, mask, f"encoder.{number}")
             found.append(x)
         return [*found[:-1], self.norm(found[-1])]
 

@@ -1,28 +1,30 @@
-"""A model made ready for search: the same function, its linear maps prepared in one precision.
+"""A model made ready for search: the same function, its linear maps prepared once in one precision.
 
-Knows no kind of model: it replaces what is an `nn.Linear`, and the matrix before the softmax.
+Knows no kind of model: it replaces what is an `nn.Linear`; a model itself says what its output layer is made of.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from itertools import chain
-from typing import TypeVar, final
+from typing import Generic, NamedTuple, TypeVar, final
 
 from torch import nn
 
 from heedful.errors import ConfigError
-from heedful.layers.product import Precision, inference_map
+from heedful.layers.product import Precision, Readout, inference_map
 from heedful.models.interface import Model, Seq2Seq
 
 ModelT = TypeVar("ModelT", bound=Model)
+ReadyT = TypeVar("ReadyT")
 
 
 def for_inference(model: ModelT, precision: Precision) -> ModelT:
-    """A copy in eval mode that shares everything but its linear maps; the model stays as it is.
+    """Copy a model in eval mode; the copy shares everything but its linear maps, and the model stays as it is.
 
     float32 keeps the function, but for rounding. bfloat16 and int8 are for the operands of the linear maps: attention,
-    norms, residuals and sums stay as they are, and so, with bfloat16, does the product before the softmax, since
-    logits of 8 bits would tie. The copy holds the weights as they were: make it anew when they change. Raises
-    ConfigError where the machine lacks a precision.
+    norms, residuals and sums stay as they are. The copy holds the weights as they were: make it anew when they change.
+    Raises ConfigError where the machine lacks a precision.
 
     A model without parameters here, such as one inside another engine, is what it is, in that engine's precision.
     """
@@ -37,32 +39,47 @@ def for_inference(model: ModelT, precision: Precision) -> ModelT:
         for name, child in module.named_children():
             if type(child) is nn.Linear:
                 setattr(module, name, inference_map(child.weight, child.bias, precision))
-        if isinstance(module, Seq2Seq):
-            module.prepare_readout("float32" if precision == "bfloat16" else precision)
     return ready
 
 
+class Searchable(NamedTuple):
+    """A decoder's copy for inference, and its output layer."""
+
+    model: Seq2Seq
+    readout: Readout
+
+
+def searchable(model: Seq2Seq, precision: Precision) -> Searchable:
+    """Prepare a model with a decoder for search.
+
+    With bfloat16 the output layer stays in float32, since logits of 8 bits would tie.
+    """
+    of_output = "float32" if precision == "bfloat16" else precision
+    return Searchable(for_inference(model, precision), model.readout(partial(inference_map, precision=of_output)))
+
+
 @final
-class Prepared:
-    """What `for_inference` made of a model, kept until its weights change.
+class Prepared(Generic[ModelT, ReadyT]):
+    """What `prepare` made of a model in each precision that was asked for, kept until the weights change.
 
     They are taken to have changed when the model is found in training mode, elsewhere, or written since. Fused
     optimisers write without being counted by torch: after training in eval mode with one, make a new `Prepared`.
     """
 
-    def __init__(self, model: Model, precision: Precision) -> None:
-        self.model = model
-        self.precision: Precision = precision
+    def __init__(self, model: ModelT, prepare: Callable[[ModelT, Precision], ReadyT]) -> None:
+        self.model, self._prepare = model, prepare
         self._made_from: list[tuple[int, int]] | None = None
-        self._ready = model
+        self._ready: dict[Precision, ReadyT] = {}
 
-    def ready(self) -> Model:
-        """The copy for the weights as they are now; the model itself is put into eval mode."""
+    def ready(self, precision: Precision) -> ReadyT:
+        """Return what was made of the weights as they are now; the model itself is put into eval mode."""
         now = None if self.model.training else _state_of(self.model)
         if now is None or now != self._made_from:
             self.model.eval()
-            self._ready, self._made_from = for_inference(self.model, self.precision), _state_of(self.model)
-        return self._ready
+            self._ready, self._made_from = {}, _state_of(self.model)
+        if precision not in self._ready:
+            self._ready[precision] = self._prepare(self.model, precision)
+        return self._ready[precision]
 
 
 def _state_of(model: nn.Module) -> list[tuple[int, int]] | None:

@@ -5,7 +5,7 @@ B sentences, S/T source/target length, D d_model, M width of memory, V vocabular
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -13,8 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map
-from heedful.layers.product import InferenceMap, Precision, inference_map
+from heedful.layers.product import Readout
 
 
 class Memory(NamedTuple):
@@ -38,7 +37,12 @@ class State(ABC):
 
 
 class Model(nn.Module, ABC):
-    """Whatever is trained, bundled and asked: sources in, targets out."""
+    """Whatever is trained, bundled and used: sources in, targets out.
+
+    `task` names the form of its output: a row of `heedful.tasks.table`.
+    """
+
+    task: ClassVar[str]
 
     @property
     def longest(self) -> int | None:
@@ -54,32 +58,28 @@ class Sampling(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What a model says at once. T places: one a word for a tagger, one in all for a classifier, frames for CTC."""
+    """What an encoder-only model predicts at T positions: one a word for a tagger, one in all for a classifier, frames
+    for CTC.
+    """
 
-    logits: Float[Tensor, "B T V"]  # of the label of each place, over the target vocabulary
-    mask: Bool[Tensor, "B T"]  # which places are real
+    logits: Float[Tensor, "B T V"]  # of the label at each position, over the target vocabulary
+    mask: Bool[Tensor, "B T"]  # which positions are real
     penalty: Float[Tensor, " B"] | None = None  # weighted already; training adds it to the loss of each sentence
     drawn: Sampling | None = None
 
 
 class EncoderOnly(Model, ABC):
-    """A model without a decoder: it reads a source, and answers all places at once.
+    """A model without a decoder: it reads a source, and predicts all output positions at once (non-autoregressive)."""
 
-    `alignment` says how labels and places belong together: "places", one by one; "ctc", in the same order, with blanks
-    (PAD) and repeats between them; "equal-split", in the same order, each label at equally many places.
-    """
-
-    alignment: Literal["places", "ctc", "equal-split"] = "places"
+    task = "labels"
 
     @abstractmethod
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
+        """Read the sources. Attention maps are kept within `heedful.models.recording.recorded_maps`."""
 
     @abstractmethod
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
-        """How many places sources with so many tokens (without the last EOS) have."""
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Count the output positions of sources with so many tokens (without the last EOS)."""
 
     def name_labels(self, names: Sequence[str]) -> None:
         """Learn what all ids of the target vocabulary stand for, once, before training; most models need not know.
@@ -88,7 +88,7 @@ class EncoderOnly(Model, ABC):
         """
 
     def validation_error(self, source: Sequence[int]) -> str | None:
-        """What is wrong with a source (ids without the last EOS) that this model cannot answer; None if it can."""
+        """Say what is wrong with a source (ids without the last EOS) that this model cannot read; None if it can."""
         return None
 
     def added_loss(self, answer: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
@@ -103,20 +103,16 @@ class EncoderOnly(Model, ABC):
 class Seq2Seq(Model, ABC):
     """An encoder, a decoder, and one law: `decode(memory, y)[:, t]` equals the t-th `step`."""
 
+    task = "sequence"
+
     output_bias: nn.Parameter | None  # [V], added to the logits; of imported models
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.readout: InferenceMap | None = None  # where prepared for search, takes the place of the output matrix
+    @abstractmethod
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
+        """Read the sources. Attention maps are kept within `heedful.models.recording.recorded_maps`."""
 
     @abstractmethod
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
-        """Read the sources. Attention maps of the first sentence are appended to `maps`, if given."""
-
-    @abstractmethod
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """All positions at once, each seeing only itself and those before it (teacher forcing)."""
 
     @abstractmethod
@@ -137,21 +133,12 @@ class Seq2Seq(Model, ABC):
         """The matrix before the softmax: logits are hidden vectors times its transpose."""
 
     def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
-        """Unnormalised log-probabilities of the next token."""
-        if self.readout is not None:
-            return self.readout(hidden)
+        """Compute unnormalised log-probabilities of the next token."""
         return nn.functional.linear(hidden, self.output_weight(), self.output_bias)
 
-    def logits_among(self, ids: Int[Tensor, " U"]) -> Callable[[Float[Tensor, "N D"]], Float[Tensor, "N U"]]:
-        """`logits` of these ids only, in their order: the rest of the matrix is never multiplied."""
-        if self.readout is not None:
-            return self.readout.among(ids)
-        weight, bias = self.output_weight()[ids], None if self.output_bias is None else self.output_bias[ids]
-        return lambda hidden: nn.functional.linear(hidden, weight, bias)
-
-    def prepare_readout(self, precision: Precision) -> None:
-        """Make the output matrix ready for search, in this precision. A model that has none of its own skips it."""
-        self.readout = inference_map(self.output_weight(), self.output_bias, precision)
+    def readout(self, make: Callable[[Tensor, Tensor | None], Readout]) -> Readout:
+        """Return the output layer as search uses it: `logits`, made by `make` of the output matrix and its bias."""
+        return make(self.output_weight(), self.output_bias)
 
     def forward(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], tgt_in: Int[Tensor, "B T"]

@@ -10,13 +10,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attention import Map
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
 from heedful.layers.recurrent import recur
 from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
-from heedful.models.recording import check_evaluating
 from heedful.models.rnn_decoders import CELLS, Past, Source, build_decoder
 
 
@@ -46,7 +44,7 @@ class RNN(Seq2Seq):
         self.decoder = build_decoder(config)
         self.config = config
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
         """Raises ValueError unless the real tokens of each source stand first, and there are some."""
         lengths = src_mask.sum(dim=1)
         places = torch.arange(src.shape[1], device=src.device)
@@ -56,13 +54,10 @@ class RNN(Seq2Seq):
             )
         return Memory(recur(self.encoder, self.dropout(self.embed_source(src)), src_mask), src_mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
-        check_evaluating(self, maps)
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         state = self.start(memory, 1)
         embedded = self.dropout(self.embed_target(tgt_in))
-        return self.decoder.run(embedded, state.past, state.source, maps).hidden
+        return self.decoder.run(embedded, state.past, state.source).hidden
 
     def start(self, memory: Memory, beams: int) -> "RNNState":
         summary = self._summary(memory)

@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import Additive, Attended, General, Location, Map, Mask, attend, dot, softmax
+from heedful.attention import Additive, Attended, General, Location, Mask, attend, dot, softmax
 from heedful.attention.local import LocalP, PositionPredictor
 from heedful.layers.dropout import Dropout
 from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory
-from heedful.models.recording import record
+from heedful.models.recording import is_recording, record
 
 CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -69,9 +69,7 @@ class Decoder(nn.Module, ABC):
         self.dropout = Dropout(config.dropout)
 
     @abstractmethod
-    def run(
-        self, embedded: Float[Tensor, "N T D"], past: Past, source: Source, maps: list[Map] | None = None
-    ) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
         """Consume T embedded tokens a row, one after the other."""
 
     def read(self, memory: Memory, summary: Float[Tensor, "B H"]) -> Source:
@@ -112,9 +110,7 @@ class BottleneckDecoder(Decoder):
         self.feedback = config.feedback
         self.readout = nn.Linear(2 * config.d_hidden + fed, config.d_model)
 
-    def run(
-        self, embedded: Float[Tensor, "N T D"], past: Past, source: Source, maps: list[Map] | None = None
-    ) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
         rows, length, _ = embedded.shape
         beams = rows // len(source.summary)
         context = source.summary.repeat_interleave(beams, dim=0)[:, None].expand(-1, length, -1)
@@ -141,9 +137,7 @@ class BahdanauDecoder(Decoder):
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
         return self.score.project_key(values)
 
-    def run(
-        self, embedded: Float[Tensor, "N T D"], past: Past, source: Source, maps: list[Map] | None = None
-    ) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
         states, reads, outputs = past.states, [], []
         for token in embedded.unbind(1):
             query = states[0][-1]  # [N H], of the uppermost layer
@@ -153,8 +147,8 @@ class BahdanauDecoder(Decoder):
             output, states = self.advance(torch.cat([token, context], dim=-1)[:, None], states)
             outputs.append(torch.cat([output[:, 0], context], dim=-1))
             reads.append(read)
-        if maps is not None:
-            record(maps, "decoder.0.cross", weights_of(reads), source.padding)
+        if is_recording():
+            record("decoder.0.cross", weights_of(reads), source.padding)
         hidden = torch.tanh(self.readout(torch.cat([torch.stack(outputs, dim=1), embedded], dim=-1)))
         return Decoded(self.dropout(hidden), Past(states, past.last, past.length + embedded.shape[1]))
 
@@ -184,9 +178,7 @@ class LuongDecoder(Decoder):
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
         return self.score.project_key(values) if isinstance(self.score, Additive) else values
 
-    def run(
-        self, embedded: Float[Tensor, "N T D"], past: Past, source: Source, maps: list[Map] | None = None
-    ) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
         hidden: list[Tensor] = []
         reads: list[Attended] = []
         for inputs in embedded.split(1, dim=1) if self.input_feeding else [embedded]:
@@ -197,8 +189,8 @@ class LuongDecoder(Decoder):
             hidden.append(self.dropout(torch.tanh(self.combine(torch.cat([context, outputs], dim=-1)))))
             past = Past(states, hidden[-1][:, -1], past.length + inputs.shape[1])
             reads.append(read)
-        if maps is not None:
-            record(maps, "decoder.0.cross", weights_of(reads), source.padding)
+        if is_recording():
+            record("decoder.0.cross", weights_of(reads), source.padding)
         return Decoded(torch.cat(hidden, dim=1), past)
 
     def _read(self, outputs: Float[Tensor, "N T H"], length: int, source: Source) -> Attended:

@@ -11,13 +11,11 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
 from heedful.models.encoders import Encoder, RecurrentEncoder, WordsAlone, pre_norm_encoder
 from heedful.models.interface import EncoderOnly, Prediction
-from heedful.models.recording import check_evaluating
 from heedful.models.tagger_config import TaggerConfig
 
 
@@ -36,15 +34,12 @@ class Tagger(EncoderOnly):
         self.mix = LayerMix(config.n_layers) if config.layer_mix else None
         self.output = nn.Linear(self.encoder.width, target_size)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        check_evaluating(self, maps)
-        layers = self.encoder(self.dropout(self.embed(src)), src_mask, maps)
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
+        layers = self.encoder(self.dropout(self.embed(src)), src_mask)
         words = src_mask[:, 1:]  # a place is a word if a real token follows: the last one is EOS
         return Prediction(self.output(self.dropout(self._read(layers)[:, :-1])), words)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return n_source
 
     def _read(self, layers: list[Float[Tensor, "B S H"]]) -> Float[Tensor, "B S H"]:

@@ -5,15 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.sections import only_with
 
 _RECURRENT = ("gru", "lstm")
-_OF_TAGGERS = {
-    "d_hidden": _RECURRENT,
-    "bidirectional": _RECURRENT,
-    "n_layers": (*_RECURRENT, "transformer"),
-    "n_heads": ("transformer",),
-    "layer_mix": (*_RECURRENT, "transformer"),
-}
 
 
 class TaggerConfig(EncoderOnlyConfig):
@@ -30,11 +24,31 @@ class TaggerConfig(EncoderOnlyConfig):
         description="gru | lstm | transformer; none: each word by itself"
     )
     d_model: Count = Field(default=128, description="width of embeddings, and of a Transformer encoder")
-    d_hidden: Count = Field(default=128, description="gru, lstm: width of the states; two directions have half each")
-    n_layers: Count = Field(default=1, description="layers of the encoder")
-    bidirectional: bool = Field(default=True, description="gru, lstm: read in both directions")
-    n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model")
-    layer_mix: bool = Field(default=False, description="read a learned mix of all layers, not the last one")
+    d_hidden: Count = Field(
+        default=128,
+        description="gru, lstm: width of the states; two directions have half each",
+        json_schema_extra=only_with(encoder=("gru", "lstm")),
+    )
+    n_layers: Count = Field(
+        default=1,
+        description="layers of the encoder",
+        json_schema_extra=only_with(encoder=("gru", "lstm", "transformer")),
+    )
+    bidirectional: bool = Field(
+        default=True,
+        description="gru, lstm: read in both directions",
+        json_schema_extra=only_with(encoder=("gru", "lstm")),
+    )
+    n_heads: Count = Field(
+        default=4,
+        description="transformer: attention heads; d_ff is 4 d_model",
+        json_schema_extra=only_with(encoder=("transformer",)),
+    )
+    layer_mix: bool = Field(
+        default=False,
+        description="read a learned mix of all layers, not the last one",
+        json_schema_extra=only_with(encoder=("gru", "lstm", "transformer")),
+    )
     dropout: Probability = Field(default=0.3, description="on embeddings, between layers, and before the output")
 
     @model_validator(mode="after")
@@ -43,7 +57,6 @@ class TaggerConfig(EncoderOnlyConfig):
             raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
         if self.encoder in _RECURRENT and self.bidirectional and self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
-        self.refuse_idle("encoder", _OF_TAGGERS)
         if self.layer_mix and self.n_layers == 1:
             raise ValueError("`layer_mix` needs two layers or more, but `n_layers` is 1")
         return self

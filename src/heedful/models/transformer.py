@@ -6,22 +6,22 @@ B * K rows.
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar, cast, final
+from typing import Generic, TypeVar, cast, final
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import KeyValue, Map, Mask, MultiHeadAttention, TopK, softmax
+from heedful.attention import KeyValue, Mask, MultiHeadAttention, RelativePositions, TopK, softmax
 from heedful.layers.banded import restricted_attention
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
 from heedful.layers.feedforward import FeedForward
-from heedful.layers.position import LearnedPositions, SinusoidalPositions
 from heedful.layers.sublayer import Sublayer
 from heedful.models.config import TransformerConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
-from heedful.models.recording import check_evaluating, record
+from heedful.models.positions import added_positions, relative_positions
+from heedful.models.recording import is_recording, record
 
 
 @final
@@ -33,30 +33,29 @@ class Transformer(Seq2Seq):
         matrices = embeddings(source_size, target_size, config.d_model, config.tie, scaled=config.scale_embedding)
         self.embed_target, self.embed_source, self.output = matrices
         self.output_bias = nn.Parameter(torch.zeros(target_size)) if config.output_bias else None
-        self.source_positions = _positions(config)
-        self.target_positions = _positions(config)
+        self.source_positions, self.target_positions = added_positions(config), added_positions(config)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.decoder = Stack(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        looking_around = relative_positions(config, config.n_encoder_layers, causal=False)
+        looking_back = relative_positions(config, config.n_decoder_layers, causal=True)
+        self.encoder = Stack(EncoderLayer(config, relative) for relative in looking_around)
+        self.decoder = Stack(DecoderLayer(config, relative) for relative in looking_back)
         self.encoder_norm, self.decoder_norm = final_norm(config), final_norm(config)
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
         x = self.dropout(self.embed_source(src) + self.source_positions(src.shape[1]))
         mask = Mask.key_padding(src_mask)
         for number, layer in enumerate(self.encoder):
-            x = layer(x, mask, Recorder(f"encoder.{number}", maps))
+            x = layer(x, mask, f"encoder.{number}")
         return Memory(self.encoder_norm(x), src_mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         length = tgt_in.shape[1]
         x = self.dropout(self.embed_target(tgt_in) + self.target_positions(length))
         causal = Mask.causal(length, length, offset=0, device=tgt_in.device)
         padding = Mask.key_padding(memory.mask)
         for number, layer in enumerate(self.decoder):
             read = layer.cross_attention.project(memory.values)
-            x = layer(x, causal, read, padding, Recorder(f"decoder.{number}", maps))
+            x = layer(x, causal, read, padding, f"decoder.{number}")
         return self.decoder_norm(x)
 
     def start(self, memory: Memory, beams: int) -> "TransformerState":
@@ -76,7 +75,7 @@ class Transformer(Seq2Seq):
 
     @property
     def longest(self) -> int | None:
-        return len(self.source_positions.weight) if isinstance(self.source_positions, LearnedPositions) else None
+        return self.source_positions.longest
 
     def output_weight(self) -> Float[Tensor, "V D"]:
         return self.output.weight
@@ -98,41 +97,52 @@ class Stack(nn.ModuleList, Generic[LayerT]):
 class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network, each in its sublayer. [3.1]"""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, relative: RelativePositions | None = None) -> None:
         super().__init__()
         self.self_attention = _attention(config)
+        self.relative = relative
         self.radius = config.encoder_radius
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, config.ffn_dropout)
         self.self_sublayer, self.feed_sublayer = _sublayer(config), _sublayer(config)
 
-    def forward(self, x: Float[Tensor, "B S D"], mask: Mask, recorder: "Recorder") -> Float[Tensor, "B S D"]:
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask, name: str) -> Float[Tensor, "B S D"]:
         def attend_to_self(h: Tensor) -> Tensor:
-            if self.radius is not None:
-                return recorder.read_near(self.self_attention, h, self.radius, mask)
-            return recorder.read(self.self_attention, h, self.self_attention.project(h), mask, "self")
+            key_value = self.self_attention.project(h, self.relative)
+            if self.radius is None:
+                return read(self.self_attention, h, key_value, mask, f"{name}.self", self.relative)
+            if is_recording():  # by the whole table, with the same result
+                window = Mask.around(torch.arange(h.shape[1], device=h.device), self.radius, h.shape[1])
+                return read(self.self_attention, h, key_value, window & mask, f"{name}.self", self.relative)
+            kernel = partial(restricted_attention, radius=self.radius)
+            return self.self_attention(h, key_value, mask, relative=self.relative, kernel=kernel).output
 
         x = self.self_sublayer(x, attend_to_self)
         return self.feed_sublayer(x, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the memory, then the feed-forward network. [3.1]"""
+    """Masked self-attention, attention to the memory, then the feed-forward network. [3.1]
 
-    def __init__(self, config: TransformerConfig) -> None:
+    `relative` positions are of self-attention alone: no word of the source has a distance from one of the target.
+    """
+
+    def __init__(self, config: TransformerConfig, relative: RelativePositions | None = None) -> None:
         super().__init__()
         self.self_attention = _attention(config)
+        self.relative = relative
         self.cross_attention = _attention(config)
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, config.ffn_dropout)
         self.self_sublayer, self.cross_sublayer, self.feed_sublayer = (_sublayer(config) for _ in range(3))
 
     def forward(
-        self, x: Float[Tensor, "B T D"], causal: Mask, read: KeyValue, padding: Mask, recorder: "Recorder"
+        self, x: Float[Tensor, "B T D"], causal: Mask, memory: KeyValue, padding: Mask, name: str
     ) -> Float[Tensor, "B T D"]:
         def attend_to_self(h: Tensor) -> Tensor:
-            return recorder.read(self.self_attention, h, self.self_attention.project(h), causal, "self")
+            key_value = self.self_attention.project(h, self.relative)
+            return read(self.self_attention, h, key_value, causal, f"{name}.self", self.relative)
 
         def attend_to_memory(h: Tensor) -> Tensor:
-            return recorder.read(self.cross_attention, h, read, padding, "cross")
+            return read(self.cross_attention, h, memory, padding, f"{name}.cross")
 
         x = self.self_sublayer(x, attend_to_self)
         x = self.cross_sublayer(x, attend_to_memory)
@@ -146,9 +156,9 @@ class DecoderLayer(nn.Module):
 
         def attend_to_self(h: Tensor) -> Tensor:
             nonlocal written
-            now = self.self_attention.project(h)
+            now = self.self_attention.project(h, self.relative, first=0 if past is None else past.length)
             written = now if past is None else past.append(now)
-            return self.self_attention(h, written).output
+            return self.self_attention(h, written, relative=self.relative).output
 
         def attend_to_memory(h: Tensor) -> Tensor:
             # The K beams of a sentence are K queries to one memory, so that memory is never copied.  [N 1 D] -> [B K D]
@@ -191,26 +201,18 @@ class TransformerState(State):
         return TransformerState(self.beams, self.length, written, read, padding)
 
 
-class Recorder(NamedTuple):
-    """Calls an attention; where somebody asked for maps, keeps the first sentence's weights and mask."""
-
-    layer: str
-    maps: list[Map] | None
-
-    def read(self, attention: MultiHeadAttention, query: Tensor, key_value: KeyValue, mask: Mask, what: str) -> Tensor:
-        """The attention's output; `what` ends the name of the map."""
-        check_evaluating(attention, self.maps)
-        output, weights = attention(query, key_value, mask, weights=self.maps is not None)
-        record(self.maps, f"{self.layer}.{what}", weights, mask)
-        return output
-
-    def read_near(self, attention: MultiHeadAttention, x: Tensor, radius: int, mask: Mask) -> Tensor:
-        """Self-attention among neighbours; where somebody asked for maps, by the whole table, with the same result."""
-        memory = attention.project(x)
-        if self.maps is None:
-            return attention(x, memory, mask, kernel=partial(restricted_attention, radius=radius)).output
-        window = Mask.around(torch.arange(x.shape[1], device=x.device), radius, x.shape[1])
-        return self.read(attention, x, memory, window & mask, "self")
+def read(
+    attention: MultiHeadAttention,
+    query: Float[Tensor, "B T D"],
+    key_value: KeyValue,
+    mask: Mask,
+    name: str,
+    relative: RelativePositions | None = None,
+) -> Float[Tensor, "B T D"]:
+    """Attend, and record the weights under this name where they are wanted."""
+    output, weights = attention(query, key_value, mask, relative=relative, weights=is_recording())
+    record(name, weights, mask)
+    return output
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
@@ -232,9 +234,3 @@ def _sublayer(config: TransformerConfig) -> Sublayer:
 def final_norm(config: TransformerConfig) -> nn.Module:
     """The norm at the end of a pre-norm stack; a post-norm one ends with its last sublayer's."""
     return nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.norm == "pre" else nn.Identity()
-
-
-def _positions(config: TransformerConfig) -> nn.Module:
-    if config.positions == "learned":
-        return LearnedPositions(config.d_model, config.max_positions)
-    return SinusoidalPositions(config.d_model, config.positions)

@@ -3,8 +3,10 @@
 Knows no configuration and no text; `heedful.models.bundle` adds those.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -12,6 +14,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
+from heedful.records.checksums import check_files
 from heedful.text.files import write_bytes
 
 FILE = "model.safetensors"
@@ -33,41 +36,92 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read a safetensors file; the error says when the file is missing or damaged."""
+    """Read a safetensors file; the error says whether it is missing, unreadable, damaged, or not as it was written."""
+    with _opened(path) as file:
+        check_files(path.parent, [path.name])
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+
+
+def read_finite(path: Path) -> dict[str, Tensor]:
+    """Read the weights of a model: finite numbers, or the error says which are not."""
+    tensors = read_tensors(path)
+    check_finite(tensors, path)
+    return tensors
+
+
+def read_shapes(path: Path) -> dict[str, list[int]]:
+    """Read the shapes of all tensors from the header of a safetensors file, and no numbers."""
+    with _opened(path) as file:
+        return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118  (no mapping)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A safetensors file, and what is wrong with it in words."""
     try:
+        if path.exists() and not path.is_file():
+            raise HeedfulError(f"{path} is no regular file.", hint="Copy it again.")
+        path.open("rb").close()  # safetensors calls a file missing that may not be read
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+            yield file
     except FileNotFoundError:
         raise HeedfulError(f"There is no {path}.", hint="Is this folder a bundle, or a checkpoint of a run?") from None
     except SafetensorError as error:
         raise HeedfulError(f"{path} is damaged ({error}).", hint="Copy it again, or use another checkpoint.") from None
+    except OSError as error:
+        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint="May you read it?") from None
 
 
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
-    """Copy numbers into a model. Raises HeedfulError unless names and shapes are exactly the model's."""
+    """Copy numbers into a model.
+
+    Raises HeedfulError unless names and shapes are exactly the model's, and all numbers finite.
+    """
+    check_shapes(model, {name: list(tensor.shape) for name, tensor in tensors.items()}, origin)
+    check_finite(tensors, origin)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])
+
+
+def check_shapes(model: nn.Module, shapes: Mapping[str, list[int]], origin: Path) -> None:
+    """Raise HeedfulError unless these are the names and shapes of the model's parameters."""
     own = dict(model.named_parameters())
-    for name in sorted(own.keys() ^ tensors.keys()):
+    for name in sorted(own.keys() ^ shapes.keys()):
         what = "lacks" if name in own else "has, unlike the model,"
         raise HeedfulError(
             f"{origin} {what} `{name}`.", hint="The weights and the configuration are of different models."
         )
-    with torch.no_grad():
-        for name, parameter in own.items():
-            if parameter.shape != tensors[name].shape:
-                raise HeedfulError(
-                    f"{origin}: `{name}` is {list(tensors[name].shape)}, but the model's is {list(parameter.shape)}.",
-                    hint="The weights and the configuration (or the vocabularies) are of different models.",
-                )
-            parameter.copy_(tensors[name])
+    for name, parameter in own.items():
+        if list(parameter.shape) != shapes[name]:
+            raise HeedfulError(
+                f"{origin}: `{name}` is {shapes[name]}, but the model's is {list(parameter.shape)}.",
+                hint="The weights and the configuration (or the vocabularies) are of different models.",
+            )
+
+
+def check_finite(tensors: Mapping[str, Tensor], origin: Path) -> None:
+    """Raise HeedfulError that names the first tensor with a number that is infinite or none (NaN)."""
+    for name, tensor in tensors.items():
+        if not is_finite(tensor):
+            hint = "Training diverged, or the file is damaged: copy it again, or use another checkpoint."
+            raise HeedfulError(f"{origin}: `{name}` has numbers that are not finite.", hint=hint)
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether all numbers are finite, in one pass: then their sum is, unless it overflows, and each must be asked."""
+    if not tensor.is_floating_point():
+        return True
+    return bool(tensor.sum().isfinite()) or bool(tensor.isfinite().all())
 
 
 def average(files: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of the weights in several files, in float64 until the end. [Vaswani 2017, 6.1]"""
     if not files:
         raise HeedfulError("There are no checkpoints to average.")
-    total = {name: tensor.double() for name, tensor in read_tensors(files[0]).items()}
+    total = {name: tensor.double() for name, tensor in read_finite(files[0]).items()}
     for file in files[1:]:
-        tensors = read_tensors(file)
+        tensors = read_finite(file)
         if tensors.keys() != total.keys():
             raise HeedfulError(
                 f"{file} and {files[0]} hold different weights.", hint="Average checkpoints of one run only."

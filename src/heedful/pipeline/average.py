@@ -1,20 +1,30 @@
 """Choosing other weights for a finished run: the mean of its last checkpoints, or its best one."""
 
 from pathlib import Path
+from typing import NamedTuple
 
-from heedful.errors import ConfigError, counted
-from heedful.pipeline.finish import Finished, finish
-from heedful.recipe.recipe import stored_recipe
-from heedful.recipe.tables import build_model
+import torch
+
+from heedful.errors import CheckFailed, ConfigError, counted
+from heedful.models.bundle import is_bundle, load_bundle
+from heedful.models.interface import Model
+from heedful.models.weights import average, load_weights
+from heedful.pipeline.finish import Finished, choose, finish
+from heedful.pipeline.prepare import prepare
+from heedful.pipeline.resume import learnt_from
+from heedful.pipeline.train import validator
+from heedful.recipe.recipe import Recipe, stored_recipe
+from heedful.recipe.tables import KINDS, build_model
 from heedful.records.run import Run
-from heedful.text.tokenizer import load_tokenizers
+from heedful.tasks.task import Encoded
 from heedful.training.checkpoint import CheckpointFolder
 
 
-def average_run(folder: Path, last: int) -> Finished:
+def average_run(folder: Path, last: int, *, force: bool = False) -> Finished:
     """Bundle and score the mean of the `last` validated checkpoints (0: the best one).
 
-    Raises ConfigError if the run has fewer.
+    Raises ConfigError if the run has fewer, and CheckFailed where the model that is there is better on dev, by what
+    chose it in training, unless `force` says to replace it.
     """
     with Run.open(folder) as run:
         recipe = stored_recipe(folder)
@@ -28,6 +38,29 @@ def average_run(folder: Path, last: int) -> Finished:
                 hint=f"{hint} How many are kept is training.keep_last.",
             )
         training = recipe.training.model_copy(update={"average_last": last})
-        tokenizers = load_tokenizers(run.data)
+        prepared = prepare(recipe, run.data, run.log, learnt=learnt_from(run))
+        tokenizers = prepared.tokenizers
         model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))
+        if is_bundle(run.bundle) and not force:
+            chosen = choose(checkpoints, last)
+            load_weights(model, average(chosen.files), run.checkpoints)
+            _refuse_worse(recipe, prepared, Named(chosen.name, model), load_bundle(run.bundle, KINDS).model)
         return finish(recipe.model_copy(update={"training": training}), run, model, tokenizers, checkpoints, run.log)
+
+
+class Named(NamedTuple):
+    """A model, and what results.csv calls it."""
+
+    name: str
+    model: Model
+
+
+def _refuse_worse(recipe: Recipe, prepared: Encoded, new: Named, old: Model) -> None:
+    """Raise CheckFailed where a new model is worse on dev than the old one; test has no say in it."""
+    validate, select = validator(recipe, prepared), recipe.training.select
+    with torch.no_grad():
+        ours, theirs = (validate(model.eval()) for model in (new.model, old))
+    if ours.score < theirs.score:
+        figures = f"{select} {ours.values[select]:.4f} against {theirs.values[select]:.4f}"
+        hint = "--force replaces it all the same. The checkpoints stay as they are."
+        raise CheckFailed(f"{new.name} is worse on dev than the model that is there: {figures}.", hint=hint)

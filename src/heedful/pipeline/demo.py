@@ -12,11 +12,11 @@ from heedful.config import Layer
 from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
-from heedful.evaluation.report import NextCommand, Picture, write_report
+from heedful.evaluation.report import NextCommand
 from heedful.inspection.blocks import blocks
-from heedful.inspection.svg import trace_svg
 from heedful.pipeline.load import load
 from heedful.pipeline.prepare import Report
+from heedful.pipeline.report import report_run
 from heedful.pipeline.speed import benchmark_precisions
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import Recipe, resolve_recipe, stored_recipe
@@ -27,7 +27,6 @@ from heedful.records.run import Run
 SYMBOLS = (40, 45)  # letters and phones of the dictionary, roughly: enough to measure the machine's speed
 LENGTHS = (8, 7)  # a typical word
 WORDS_SHOWN = 10
-PICTURES_EACH = 4  # of wrong words, and of right ones
 
 RECIPE: Mapping[str, Any] = {
     "preset": "character",
@@ -80,8 +79,7 @@ def demo(folder: Path, max_minutes: float, command: Sequence[str], report: Repor
     translator = load(folder)
     outputs = run.read_outputs("test")
     next_commands = _next_commands(folder)
-    page = folder / "report.html"
-    write_report(run, page, _pictures(translator, outputs), next_commands)
+    page = report_run(folder, next_commands=next_commands)
     seconds = run.read_log("ended")[-1]["seconds"]
     final = [row for row in run.read_results() if row.split == "test"]
     return Demo(folder, page, final, seconds, not done, _shown(translator, outputs), next_commands)
@@ -115,19 +113,6 @@ def _shown(translator: Translator, outputs: Sequence[Output]) -> list[Shown]:
 def stored_layers(translator: Translator) -> int:
     """The number of decoder layers, as a trace shows it."""
     return sum(m.kind == "decoder.cross" for m in translator.trace("a").maps)
-
-
-def _pictures(translator: Translator, outputs: Sequence[Output]) -> list[Picture]:
-    """Attention of wrong and of right words, for the report."""
-    last = f"decoder.{stored_layers(translator) - 1}.cross"
-    pictures: list[Picture] = []
-    for right in (False, True):
-        some = [item for item in outputs if (item.output in item.references) is right][:PICTURES_EACH]
-        for item in some:
-            caption = f"{item.output}" if right else f"wrote {item.output}; right is {' or '.join(item.references)}"
-            svg = trace_svg(translator.trace(item.source, item.output), last)
-            pictures.append(Picture(item.source, svg, caption, right))
-    return pictures
 
 
 def _next_commands(folder: Path) -> list[NextCommand]:

@@ -7,15 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, Protocol, Self, cast
+from typing import NamedTuple, cast
 
-from heedful.decoding.config import SearchConfig
-from heedful.decoding.rules import Rules
 from heedful.decoding.shortlist import Shortlist, load_shortlist
-from heedful.decoding.translation import Scored, Translation
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
-from heedful.export.ctranslate2_engine import CTranslate2Translator
 from heedful.export.fastest import EXACT, Timing, choose_fastest, measure_precisions, time_engines
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.export.targets import (
@@ -28,8 +24,7 @@ from heedful.export.targets import (
 )
 from heedful.layers.product import computes_in
 from heedful.models.bundle import Bundle, load_bundle
-from heedful.models.device import device_of
-from heedful.pipeline.load import bundle_folder, load_ensemble
+from heedful.pipeline.load import bundle_folder, load_ensemble, remark_on
 from heedful.recipe.tables import KINDS
 
 ENGINES = ("native", "ctranslate2", "onnx")
@@ -40,32 +35,6 @@ NATIVE_TOLERANCES: Mapping[str, Tolerance] = {
     "bfloat16": Tolerance(equal_texts=0.9, log_p=0.2),
     "int8": Tolerance(equal_texts=0.75, log_p=0.5),
 }
-
-
-class TextEngine(Protocol):
-    """Translates and scores lines, with settings of search that can be changed."""
-
-    search: SearchConfig
-
-    def with_search(self, changes: Mapping[str, object]) -> Self:
-        """The same with some settings changed."""
-        ...
-
-    def translate(
-        self,
-        lines: Sequence[str],
-        *,
-        n_best: int = 1,
-        prefixes: Sequence[str] | None = None,
-        rules: Sequence[Rules] | None = None,
-        first_line: int = 1,
-    ) -> list[Translation]:
-        """Outputs for lines of text, each with its `n_best` best candidates."""
-        ...
-
-    def score(self, sources: Sequence[str], targets: Sequence[str], *, first_pair: int = 1) -> list[Scored]:
-        """Log-probabilities of given outputs."""
-        ...
 
 
 class Choice(NamedTuple):
@@ -80,7 +49,7 @@ class Choice(NamedTuple):
 class Opened(NamedTuple):
     """An engine, and what a user should know of it."""
 
-    engine: TextEngine
+    engine: Translator
     remarks: list[str]
 
 
@@ -89,11 +58,6 @@ class ChosenPrecision(NamedTuple):
 
     precision: str
     remarks: list[str]
-
-
-def recipe_file(model: Path) -> Path:
-    """The recipe that an export, a bundle, or the bundle of a run directory was made with."""
-    return (model if is_export(model) else bundle_folder(model)) / "recipe.toml"
 
 
 def is_native(model: Path, choice: Choice) -> bool:
@@ -123,7 +87,9 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
     if is_export(model):
         yield _lightened(_open_export(model, choice), tokens)
     elif native:
-        yield _native(load_ensemble(model, choice.others, choice.mean), choice.precision, sample)
+        native_engine = _native(load_ensemble(model, choice.others, choice.mean), choice.precision, sample)
+        remarks = [remark for path in (model, *choice.others) if (remark := remark_on(path)) is not None]
+        yield native_engine._replace(remarks=[*remarks, *native_engine.remarks])
     else:
         assert choice.name is not None  # or it would be native
         bundle = load_bundle(bundle_folder(model), KINDS)
@@ -140,7 +106,7 @@ def _native(loaded: Translator, precision: str | None, sample: Sequence[str]) ->
         return Opened(loaded, [])
     if precision != AUTO:
         return Opened(loaded.with_search({"precision": precision}), [])
-    usable = [name for name in NATIVE_TOLERANCES if computes_in(name, device_of(loaded.model))]
+    usable = [name for name in NATIVE_TOLERANCES if computes_in(name, loaded.backend.device)]
     engines = {name: loaded.with_search({"precision": name}) for name in usable}
     chosen = _quickest("native", time_engines(engines, sample), NATIVE_TOLERANCES)
     return Opened(engines[chosen.precision], chosen.remarks)
@@ -179,7 +145,7 @@ def _open_export(folder: Path, choice: Choice) -> Opened:
     if found.target not in ENGINES:
         hint = "Name the bundle that it was made from."
         raise ConfigError(f"{folder} is for {found.target}, which is no engine of heedful.", hint=hint)
-    engine = cast(TextEngine, open_export(folder))
+    engine = cast(Translator, open_export(folder))
     return Opened(engine, _oddities(found.target, found.precision))
 
 
@@ -190,6 +156,4 @@ def _oddities(target: str, precision: str) -> list[str]:
 
 
 def _lightened(opened: Opened, tokens: bool) -> Opened:
-    if tokens or not isinstance(opened.engine, CTranslate2Translator):
-        return opened
-    return opened._replace(engine=opened.engine.without_tokens())
+    return opened if tokens else opened._replace(engine=opened.engine.without_tokens())

@@ -11,23 +11,19 @@ from typing import NamedTuple
 
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
-from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.evaluation.evaluate import Evaluation, Translating, check_references, evaluate
 from heedful.evaluation.metrics import metrics_for
-from heedful.models.config import EncoderOnlyConfig, ModelConfig
-from heedful.models.ctc_config import CTCConfig
+from heedful.models.config import ModelConfig
+from heedful.models.interface import Model
 from heedful.pipeline.load import recipe_of
-from heedful.pipeline.measurable import check_answerable
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_references, load_split, load_tokenised_references, optional_splits, splits
 from heedful.records.run import is_run
-from heedful.records.signature import describe_settings
-
-AT_ONCE = "at-once"  # the likeliest label of each place
-BEAM_KEYS = ("beam", "length_penalty")
-SAMPLING_KEYS = ("temperature", "top_k", "top_p", "epsilon", "seed")
-MBR_KEYS = ("mbr_samples", "mbr_candidates", "mbr_utility")
+from heedful.tasks.rules import RULES
+from heedful.tasks.table import task_of
+from heedful.tasks.task import Held
+from heedful.text.tokenizer import Tokenizers
 
 
 class TestSet(NamedTuple):
@@ -39,6 +35,11 @@ class TestSet(NamedTuple):
     sources: list[str]
     references: list[list[str]]
     tokenised: list[list[str]] | None
+
+    @property
+    def held(self) -> Held:
+        """The texts, without the published protocol."""
+        return Held(self.split, self.sources, self.references)
 
     def only(self, numbers: Sequence[int]) -> "TestSet":
         """These items, in this order."""
@@ -86,9 +87,7 @@ def final_split(data: DataConfig) -> str:
 
 
 def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> Evaluation:
-    """Translate and score a test set as the recipe says. Raises ConfigError, before any work, where it cannot be."""
-    if isinstance(translator, Translator):
-        check_answerable(translator, items.split, items.sources, items.references)
+    """Translate and score a test set as the recipe says."""
     return evaluate(
         translator,
         items.sources,
@@ -100,24 +99,18 @@ def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> E
     )
 
 
-def check_items(recipe: Recipe, translator: Translator, items: TestSet) -> None:
-    """Raises ConfigError where these items, if there are any, could not be scored after training."""
+def check_items(recipe: Recipe, model: Model, tokenizers: Tokenizers, items: TestSet) -> None:
+    """Raises ConfigError where these items, if there are any, cannot be scored: looked at before any work."""
     if items.sources:
         check_references(metrics_for(recipe.evaluation.metrics), items.references, items.split)
-        check_answerable(translator, items.split, items.sources, items.references)
+        task_of(model).check_split(model, tokenizers, items.held)
 
 
 def describe_search(search: SearchConfig, model: ModelConfig) -> str:
-    """How outputs were found, in one word for signatures; only the keys that had a part in it, and the precision
-    where it is not float32.
-    """
-    if isinstance(model, EncoderOnlyConfig):
-        beam = {"beam": search.beam} if isinstance(model, CTCConfig) and model.loss == "ctc" else {}
-        precision = {"precision": search.precision} if search.precision != "float32" else {}
-        return describe_settings({**beam, **precision}) or AT_ONCE
-    draws = search.temperature is not None or search.mbr_samples is not None
-    keys = [*BEAM_KEYS, "max_extra", *(SAMPLING_KEYS if draws else ())]
-    keys += MBR_KEYS if search.mbr_samples is not None else ()
-    keys += [key for key in ("no_repeat_ngram", "shortlist") if getattr(search, key)]
-    keys += ["precision"] if search.precision != "float32" else []
-    return describe_settings({key: getattr(search, key) for key in keys})
+    """Describe how outputs are found, in one word for signatures; only what had a part in it."""
+    return RULES[model.task].describe(search, model)
+
+
+def dev_search(recipe: Recipe) -> SearchConfig:
+    """Return how validations during training find outputs."""
+    return RULES[recipe.model.task].validation_search(recipe.search, recipe.evaluation.dev_beam)

@@ -4,20 +4,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast, get_args
 
-from heedful.config import read_toml, resolve
+from heedful.config import Layer, resolve, to_tree
 from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.shortlist import load_shortlist
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.targets import is_export
-from heedful.models.bundle import is_bundle, load_bundle
+from heedful.models.bundle import Bundle, is_bundle, load_bundle
 from heedful.models.device import choose_device
 from heedful.models.device_name import DeviceName
-from heedful.models.interface import Seq2Seq
-from heedful.recipe.recipe import Recipe, of_run
-from heedful.recipe.tables import KINDS
+from heedful.models.weights import FILE, load_weights, read_tensors
+from heedful.pipeline.prepare import open_prepared
+from heedful.recipe.recipe import Recipe, of_run, read_stored, stored_recipe, upgraded_recipe
+from heedful.recipe.tables import KINDS, build_model
 from heedful.records.run import Run, is_run
+from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers
+from heedful.training.checkpoint import CheckpointFolder
 
 
 def bundle_folder(path: Path) -> Path:
@@ -25,6 +28,7 @@ def bundle_folder(path: Path) -> Path:
 
     Raises ConfigError where it names neither, and HeedfulError where the run has no bundle yet.
     """
+    run_around(path)  # finishes what was put in place by a process that was killed at it
     if not path.exists():
         raise ConfigError(f"There is no {path}.", hint="Name a run directory or the `model` folder of one.")
     if is_bundle(path):
@@ -47,13 +51,40 @@ def bundle_folder(path: Path) -> Path:
 def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     """A translator from a bundle or a run directory, with the search settings it was evaluated with.
 
-    `device` is "auto" (a GPU where there is one), "cpu", "cuda", or "cuda:1" for the second GPU. A translator has
-    `translate(lines)`, `score(sources, targets)` and `trace(source)`.
+    Of a run that is not finished it is the best checkpoint (`remark_on` says so). `device` is "auto" (a GPU where there
+    is one), "cpu", "cuda", or "cuda:1" for the second GPU. A translator has `translate(lines)`,
+    `score(sources, targets)` and `trace(source)`.
     """
-    folder = bundle_folder(Path(path))
-    bundle = load_bundle(folder, KINDS)
-    shortlist = load_shortlist(folder, bundle.tokenizers)
-    return Translator(bundle.model.to(choose_device(device)), bundle.tokenizers, _made_with(folder).search, shortlist)
+    bundle, best = load_model(Path(path)), best_checkpoint(Path(path))
+    shortlist = load_shortlist(bundle_folder(Path(path)), bundle.tokenizers) if best is None else None
+    search = resolve(Recipe, [upgraded_recipe(Layer(str(path), bundle.recipe))]).config.search
+    return translator_of(bundle.model.to(choose_device(device)), bundle.tokenizers, search, shortlist)
+
+
+def load_model(path: Path) -> Bundle:
+    """Load the bundle that a path names, or what will be that of a run with its best checkpoint so far."""
+    best = best_checkpoint(path)
+    if best is None:
+        return load_bundle(bundle_folder(path), KINDS)
+    recipe, tokenizers = stored_recipe(path), open_prepared(Run.open(path).data).tokenizers
+    model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))
+    load_weights(model, read_tensors(best / FILE), best)
+    return Bundle(model.eval(), tokenizers, to_tree(recipe), recipe.model)
+
+
+def best_checkpoint(path: Path) -> Path | None:
+    """Find the best checkpoint of a run that has no bundle yet; None where there is none, and for no such run."""
+    if not is_run(path) or is_bundle(path) or is_bundle(Run.open(path).bundle):
+        return None
+    return CheckpointFolder(Run.open(path).checkpoints, keep=1).best()
+
+
+def remark_on(path: Path) -> str | None:
+    """Say what a user should know of the model that a path names; None where there is nothing to say."""
+    best = best_checkpoint(path)
+    if best is None:
+        return None
+    return f"The run {path} has no finished model: this is its best checkpoint so far, {best.name}."
 
 
 def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -> Translator:
@@ -74,24 +105,22 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
                 raise ConfigError(f"{name} has another {side} tokenizer than {path}.", hint=hint)
     if not rest:
         return first
-    models = [one.model for one in (first, *rest)]
-    decoding = [model for model in models if isinstance(model, Seq2Seq)]
-    if len(decoding) < len(models):
-        raise ConfigError(
-            "An ensemble is of models with a decoder; one of these answers at once.", hint="Leave it out."
-        )
-    model = Ensemble(decoding, cast(Mean, mean or "arithmetic"))
-    return Translator(model, first.tokenizers, first.search, first.shortlist)
+    model = Ensemble([one.backend.decoder("An ensemble") for one in (first, *rest)], cast(Mean, mean or "arithmetic"))
+    shortlist = load_shortlist(bundle_folder(path), first.tokenizers)
+    return translator_of(model, first.tokenizers, first.search, shortlist)
 
 
 def recipe_of(path: str | Path) -> Recipe:
     """The recipe that a bundle, or the bundle of a run directory, was made with."""
-    recipe, run = _made_with(bundle_folder(Path(path))), run_around(Path(path))
+    recipe, run = resolve(Recipe, [read_stored(recipe_file(Path(path)))]).config, run_around(Path(path))
     return recipe if run is None else of_run(recipe, run)
 
 
-def _made_with(bundle: Path) -> Recipe:
-    return resolve(Recipe, [read_toml(bundle / "recipe.toml")]).config
+def recipe_file(model: Path) -> Path:
+    """Find the recipe that an export, a bundle, or the bundle of a run directory was made with."""
+    if is_export(model):
+        return model / "recipe.toml"
+    return bundle_folder(model) / "recipe.toml" if best_checkpoint(model) is None else Run.open(model).config_path
 
 
 def run_around(model: Path) -> Run | None:

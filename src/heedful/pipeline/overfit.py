@@ -9,14 +9,17 @@ import torch
 
 from heedful.data.batch import load_batch
 from heedful.errors import CheckFailed
+from heedful.events import Report
 from heedful.models.device import device_of
 from heedful.models.interface import Model
 from heedful.models.weights import weights_of
-from heedful.pipeline.prepare import Prepared, Report, prepare
+from heedful.pipeline.prepare import prepare
 from heedful.pipeline.train import new_model
 from heedful.recipe.recipe import Recipe
+from heedful.tasks.table import compute_loss, task_of
+from heedful.tasks.task import Encoded
 from heedful.training.checkpoint import CheckpointFolder
-from heedful.training.loop import Trainer, Validation, compute_loss
+from heedful.training.loop import Trainer, Validation
 
 UPDATES = 400
 ZERO = 0.02  # nats a token: every token has a probability of 98 % or more, on average
@@ -79,7 +82,7 @@ def _without_noise(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"model": recipe.model.without_dropout, "training": training})
 
 
-def _drive(recipe: Recipe, prepared: Prepared, model: Model, k: int, folder: Path, report: Report) -> float:
+def _drive(recipe: Recipe, prepared: Encoded, model: Model, k: int, folder: Path, report: Report) -> float:
     batch = load_batch(prepared.train, range(min(k, len(prepared.train)))).to(device_of(model))
 
     def validate(trained: Model) -> Validation:
@@ -89,5 +92,8 @@ def _drive(recipe: Recipe, prepared: Prepared, model: Model, k: int, folder: Pat
 
     checkpoints = CheckpointFolder(folder, keep=1)
     training, d_model = recipe.training, recipe.model.d_model
-    trainer = Trainer(model, training, d_model=d_model, seed=recipe.seed, checkpoints=checkpoints, log=report)
+    objective = task_of(model).objective(training)
+    trainer = Trainer(
+        model, objective, training, d_model=d_model, seed=recipe.seed, checkpoints=checkpoints, log=report
+    )
     return -trainer.run(lambda _index: batch, validate).progress.best_score

@@ -11,13 +11,11 @@ import torch
 from heedful.data.batch import Batch, BatchPlan, load_batch
 from heedful.errors import ConfigError, HeedfulError
 from heedful.models.device import device_of
-from heedful.models.interface import EncoderOnly, Model
+from heedful.models.interface import Model
 from heedful.models.weights import count_parameters
-from heedful.pipeline.measurable import check_places, check_sources
-from heedful.pipeline.prepare import Prepared
 from heedful.recipe.recipe import Recipe
-from heedful.training.ctc import check_feasible
-from heedful.training.loop import compute_loss
+from heedful.tasks.table import compute_loss, task_of
+from heedful.tasks.task import Encoded
 from heedful.training.scheduled import preview
 
 FLOAT = 4  # bytes
@@ -37,7 +35,7 @@ class Preflight(NamedTuple):
     p_gold: list[tuple[int, float]]  # of scheduled sampling, at a few updates; empty where there is none
 
 
-def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
+def preflight(recipe: Recipe, prepared: Encoded, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
     """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, or
     a shortlist before there is one; HeedfulError for a loss that is not finite.
     """
@@ -56,12 +54,8 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
         )
     batch = _largest_batch(prepared, plan)
     _check_positions(model.longest, prepared)
-    if isinstance(model, EncoderOnly) and model.alignment == "places":
-        _check_places(model, prepared, reads_parts=recipe.model.reads_parts)
-    if isinstance(model, EncoderOnly) and model.alignment == "ctc":
-        check_feasible("training", prepared.train, model.places(prepared.train.source_lengths))
-        if recipe.training.select == "loss":
-            check_feasible("dev", prepared.dev, model.places(prepared.dev.source_lengths))
+    by_loss = recipe.training.select == "loss"
+    task_of(model).check_pairs(model, recipe.model, prepared, selects_by_loss=by_loss)
     with torch.no_grad():
         loss = compute_loss(model.eval(), batch.to(device_of(model)), recipe.training)
     nll = float(loss.nll) / loss.count
@@ -77,7 +71,7 @@ def preflight(recipe: Recipe, prepared: Prepared, model: Model, plan: BatchPlan,
     return Preflight(parameters, plan.batches_per_epoch, share, shapes, nll, memory, disk_bytes, disk_free, p_gold)
 
 
-def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
+def _largest_batch(prepared: Encoded, plan: BatchPlan) -> Batch:
     """The batch with the most padded tokens: if this one fits, all do."""
     longest = np.maximum(prepared.train.source_lengths, prepared.train.target_lengths) + 1
     return load_batch(
@@ -85,7 +79,7 @@ def _largest_batch(prepared: Prepared, plan: BatchPlan) -> Batch:
     )
 
 
-def _check_positions(readable: int | None, prepared: Prepared) -> None:
+def _check_positions(readable: int | None, prepared: Encoded) -> None:
     """The model must be able to read every pair to its end, whichever batch it is in."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
         longest = 1 + max(int(lengths.max()) for lengths in (store.source_lengths, store.target_lengths))
@@ -96,11 +90,3 @@ def _check_positions(readable: int | None, prepared: Prepared) -> None:
                 f"{what}, but model.max_positions is {readable}.",
                 hint=f"Set model.max_positions to at least {longest}, or {way_out}.",
             )
-
-
-def _check_places(model: EncoderOnly, prepared: Prepared, *, reads_parts: bool) -> None:
-    """Every source must be one that the model can read, with as many labels as the model has places for them."""
-    for split, store in (("training", prepared.train), ("dev", prepared.dev)):
-        sources = ((store.origin(index), store.arrays(index)[0].tolist()) for index in range(len(store)))
-        check_sources(split, model, sources if reads_parts else ())
-        check_places(split, model.places(store.source_lengths), store.target_lengths, store.origin)

@@ -4,76 +4,58 @@ Knows no model.
 """
 
 import json
-import shutil
 from bisect import bisect_left
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from heedful.config import Tree, to_tree
 from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Fingerprint, FingerprintedPairs, Pair, fingerprint
 from heedful.data.spool import refuse_streams
-from heedful.data.store import PairStore, Possible, build_store, left_out_hints, open_store
-from heedful.errors import CheckFailed, ConfigError, HeedfulError, counted
-from heedful.models.config import EncoderOnlyConfig, TransformerConfig
-from heedful.models.ctc_config import CTCConfig
+from heedful.data.store import PairStore, build_store, left_out_hints, open_store
+from heedful.errors import CheckFailed, ConfigError, HeedfulError
+from heedful.events import Report
+from heedful.models.config import TransformerConfig
 from heedful.models.device import choose_device
-from heedful.pipeline.absent import Unknown, absent_answers, stored_targets, unknown_labels
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split, optional_splits, readers
-from heedful.text.files import write_text
-from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizers
-from heedful.text.vocabulary import EOS
-from heedful.training.ctc import needed_places
+from heedful.records.checksums import check_files, write_checksums
+from heedful.tasks.table import task_of
+from heedful.tasks.task import Encoded
+from heedful.text.files import replacing_folder, write_text
+from heedful.text.tokenizer import load_tokenizers, train_tokenizers
 
 DONE = "prepared"  # written last; holds what it was made from
 NO_LIMIT = 1 << 30  # dev pairs of any length count
+IDENTITY = ("train_pairs", "dev_pairs", "data_fingerprint", "dev_fingerprint", "tokenizers")  # of what was prepared
 
 
-class Report(Protocol):
-    """Told of what happens while it happens: an event's name and its facts."""
-
-    def __call__(self, event: str, facts: Mapping[str, Any], /) -> None: ...
-
-
-class Prepared(NamedTuple):
-    """What training reads."""
-
-    tokenizers: Tokenizers
-    train: PairStore
-    dev: PairStore
-
-
-def prepare(recipe: Recipe, folder: Path, report: Report, *, in_use: bool = False) -> Prepared:
+def prepare(recipe: Recipe, folder: Path, report: Report, *, learnt: Mapping[str, Any] | None = None) -> Encoded:
     """Train the tokenisers and encode the corpora into `folder`, or open what is there, complete, of this recipe, and
     of the pairs that it names today.
 
-    With `in_use` a model has learnt from what is there, and pairs that have changed since are a ConfigError. Raises
-    HeedfulError for a corpus that cannot be read, and CheckFailed where dev or test pairs stand in the training data,
-    before any work is done.
+    `learnt` is the last event `prepared` of a run whose model has learnt from what is there: pairs that have changed
+    since are a ConfigError, whether the folder is still there or not. Raises HeedfulError for a corpus that cannot be
+    read, and CheckFailed where dev or test pairs stand in the training data, before any work is done.
     """
     if isinstance(recipe.model, TransformerConfig) and recipe.model.output_bias:
         raise ConfigError("model.output_bias is of imported models, and is not trained.", hint="Leave it out.")
     check_surroundings(recipe)
-    if not _is_there(recipe, folder, in_use):
+    if (prepared := _there(recipe, folder, report, in_use=learnt is not None)) is None:
         _check(recipe, report)
-        shutil.rmtree(folder, ignore_errors=True)  # of another recipe, or left by a kill; it is made from the corpus
-        corpus = _prepare(recipe, folder, report)
-        made_from = {**_origin(recipe), "corpus": corpus}
-        write_text(folder / DONE, json.dumps(made_from, ensure_ascii=False, indent=1) + "\n")
-    prepared = Prepared(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
+        with replacing_folder(folder) as partial:  # what is there is of another recipe, or damaged
+            corpus = _prepare(recipe, partial, report)
+            made_from = {**_origin(recipe), "corpus": corpus}
+            write_text(partial / DONE, json.dumps(made_from, ensure_ascii=False, indent=1) + "\n")
+            write_checksums(partial, sorted(path.name for path in partial.iterdir() if path.is_file()))
+            prepared = open_prepared(partial)
+            _refuse_others(learnt or {}, _facts(prepared))
     report("prepared", _facts(prepared))
-    if recipe.model.one_vocabulary:
-        for split, store in (("train", prepared.train), ("dev", prepared.dev)):
-            _report_absent(split, store, report)
-    elif isinstance(recipe.model, EncoderOnlyConfig):
-        if recipe.model.labels is not None:
-            _check_labels(recipe, prepared.train)
-        report_unknown("dev", unknown_labels(stored_targets(prepared.dev)), len(prepared.dev), report)
-    if recipe.model.reads_parts:
-        _check_parts(recipe, prepared.train)
+    for split, store in (("train", prepared.train), ("dev", prepared.dev)):
+        recipe.model.check_pairs(split, store, report)
+    task_of(recipe.model).check_labels(recipe.model, prepared, report)
     return prepared
 
 
@@ -83,11 +65,35 @@ def check_surroundings(recipe: Recipe) -> None:
     refuse_streams([*recipe.data.train, *recipe.data.dev, *recipe.data.test])
 
 
-def _is_there(recipe: Recipe, folder: Path, in_use: bool) -> bool:
-    """Whether the folder holds what this recipe and its corpus come to."""
+def open_prepared(folder: Path) -> Encoded:
+    """Open what was prepared. Raises HeedfulError where a part of it is missing or not as it was written."""
+    check_files(folder)
+    prepared = Encoded(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
+    own = tuple(tokenizer.fingerprint for tokenizer in prepared.tokenizers)
+    for split, store in (("train", prepared.train), ("dev", prepared.dev)):
+        if store.tokenizer_fingerprints != own:
+            hint = f"Remove {folder}: `heedful train --resume RUN` makes it anew."
+            raise HeedfulError(f"{folder / split} was encoded by other tokenizers than those beside it.", hint=hint)
+    return prepared
+
+
+def _there(recipe: Recipe, folder: Path, report: Report, *, in_use: bool) -> Encoded | None:
+    """What the folder holds, if that is what this recipe and its corpus come to."""
     if not (folder / DONE).is_file():
-        return False
-    made_from: Tree = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        return None
+    try:
+        prepared = open_prepared(folder)
+        made_from: Tree = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        return prepared if _is_of(recipe, folder, made_from, in_use=in_use) else None
+    except (HeedfulError, ValueError) as damage:
+        if isinstance(damage, ConfigError):
+            raise
+        report("data warning", {"text": str(damage).splitlines()[0], "hint": "It is made anew from the corpus."})
+        return None
+
+
+def _is_of(recipe: Recipe, folder: Path, made_from: Tree, *, in_use: bool) -> bool:
+    """Whether this was made of the recipe and of the pairs that it names today."""
     corpus = made_from.pop("corpus", None)
     if made_from != _origin(recipe):
         return False
@@ -114,6 +120,15 @@ def _first_change(recipe: Recipe, split: str, store: PairStore) -> str:
     return f"{split}: {len(store) + sum(store.dropped.values()):,} pairs -> {number:,} pairs{first}"
 
 
+def _refuse_others(learnt: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a model has learnt from other data than what was made of the corpus now."""
+    changed = [name for name in IDENTITY if name in learnt and learnt[name] != found[name]]
+    if changed:
+        lines = [f"  {name}: {learnt[name]} -> {found[name]}" for name in changed]
+        hint = "Put the former data back, or begin another run with these: run=NAME."
+        raise ConfigError("The data have changed since this run began:\n" + "\n".join(lines), hint=hint)
+
+
 def _shown(pair: Pair) -> str:
     return f"{pair.source[:50]!r} / {pair.target[:50]!r}"
 
@@ -121,7 +136,7 @@ def _shown(pair: Pair) -> str:
 def _origin(recipe: Recipe) -> Tree:
     """Everything in a recipe that decides what is prepared, but for the pairs themselves."""
     parts = {"seed": recipe.seed, "data": to_tree(recipe.data), "tokenizer": to_tree(recipe.tokenizer)}
-    if _possible(recipe) is not None:
+    if task_of(recipe.model).learnable(recipe.model) is not None:
         parts["model"] = to_tree(recipe.model)
     return parts
 
@@ -159,19 +174,11 @@ def _prepare(recipe: Recipe, folder: Path, report: Report) -> Tree:
     report("encoding", {})
     train, dev = (FingerprintedPairs(load_split(recipe.data, split)) for split in ("train", "dev"))
     longest = recipe.data.max_length
-    store = build_store(folder / "train", train, tokenizers, longest, _possible(recipe))
+    store = build_store(folder / "train", train, tokenizers, longest, task_of(recipe.model).learnable(recipe.model))
     if any(store.dropped.values()):
         report("data warning", _left_out(store, longest))
     build_store(folder / "dev", dev, tokenizers, NO_LIMIT)
     return {"train": train.fingerprint._asdict(), "dev": dev.fingerprint._asdict()}
-
-
-def _possible(recipe: Recipe) -> Possible | None:
-    """Which pairs a CTC model that shall leave out the impossible ones can learn; None for all other models."""
-    model = recipe.model
-    if not isinstance(model, CTCConfig) or not model.drop_impossible:
-        return None
-    return lambda source, target: model.places(len(source)) >= needed_places(target)
 
 
 def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
@@ -185,50 +192,7 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     return {"text": text, "hint": " ".join(left_out_hints(store.dropped, max_length))}
 
 
-def _report_absent(split: str, store: PairStore, report: Report) -> None:
-    """Say which answers a model that answers with words of the source cannot give."""
-    absent = absent_answers(store)
-    if absent.count == len(store):
-        hint = 'A reader answers with a word of the story; `kind = "memory"` answers with any word.'
-        raise ConfigError(f"{split}: no story holds its answer, in any of {len(store):,} pairs.", hint=hint)
-    if absent.first is not None:
-        text = (
-            f"{split}:{absent.first}: the first of {absent.count:,} answers, among {len(store):,}, that no story holds."
-        )
-        hint = 'They teach nothing and are never given; `kind = "memory"` answers with any word.'
-        report("data warning", {"text": text, "hint": hint})
-
-
-def _check_labels(recipe: Recipe, train: PairStore) -> None:
-    """Raises ConfigError where the vocabulary has no room for all labels."""
-    cut = unknown_labels(stored_targets(train))
-    if cut.first is not None:
-        text = f"train:{cut.first}: the first of {counted(cut.count, 'pair')}, among {len(train):,}"
-        size = (recipe.tokenizer.target or recipe.tokenizer.source).vocab_size
-        hint = f"Raise tokenizer.target.vocab_size, which is {size:,}."
-        raise ConfigError(f"{text}, with a label for which the vocabulary has no room.", hint=hint)
-
-
-def _check_parts(recipe: Recipe, train: PairStore) -> None:
-    """Raises ConfigError where no source has parts, though the model reads them."""
-    if not any((train.arrays(index)[0] == EOS).any() for index in range(len(train))):
-        message = f"train: `{recipe.tokenizer.source.separator}` stands in no source, so that none has parts."
-        raise ConfigError(message, hint="Set tokenizer.source.separator to the word that stands between them.")
-
-
-def report_unknown(split: str, unknown: Unknown, pairs: int, report: Report) -> None:
-    """Say which labels of a split no model that is trained on these pairs can give; ConfigError where that is all."""
-    if unknown.first is None:
-        return
-    if not unknown.any_known:
-        hint = "Are these the labels of the same task?"
-        raise ConfigError(f"{split}: training has none of the labels of its {counted(pairs, 'pair')}.", hint=hint)
-    text = f"{split}:{unknown.first}: the first of {counted(unknown.count, 'pair')}, among {pairs:,}"
-    hint = "It is never given and counts as wrong. Is it misspelt?"
-    report("data warning", {"text": f"{text}, with a label that no training pair has.", "hint": hint})
-
-
-def _facts(prepared: Prepared) -> dict[str, Any]:
+def _facts(prepared: Encoded) -> dict[str, Any]:
     return {
         "train_pairs": len(prepared.train),
         "dev_pairs": len(prepared.dev),
@@ -236,4 +200,6 @@ def _facts(prepared: Prepared) -> dict[str, Any]:
         "source_size": len(prepared.tokenizers.source),
         "target_size": len(prepared.tokenizers.target),
         "data_fingerprint": prepared.train.fingerprint,
+        "dev_fingerprint": prepared.dev.fingerprint,
+        "tokenizers": [tokenizer.fingerprint for tokenizer in prepared.tokenizers],
     }

@@ -14,9 +14,10 @@ from heedful.attention import Mask, attend, fused_attention, scaled_dot
 from heedful.data.batch import Batch, collate
 from heedful.models.config import TransformerConfig
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import EOS
 from heedful.training.config import TrainingConfig
-from heedful.training.loop import build_optimizer, compute_loss
+from heedful.training.loop import build_optimizer
 
 SYMBOLS = 12
 FIRST_SYMBOL = EOS + 1

@@ -7,13 +7,14 @@ import numpy as np
 import torch
 
 from heedful.data.lexicon import NULL, learn_lexicon
-from heedful.data.store import PairStore, open_store
-from heedful.decoding.shortlist import Shortlist, save_shortlist, shortlist_of
-from heedful.errors import ConfigError, HeedfulError
+from heedful.data.store import PairStore
+from heedful.decoding.shortlist import FACTS, TABLE, Shortlist, shortlist_of, write_shortlist
+from heedful.errors import HeedfulError
 from heedful.models.bundle import is_bundle, load_bundle
-from heedful.models.interface import Seq2Seq
+from heedful.pipeline.prepare import open_prepared
 from heedful.recipe.tables import KINDS
 from heedful.records.run import Run
+from heedful.tasks.table import task_of
 from heedful.text.tokenizer import load_tokenizers
 
 
@@ -34,15 +35,16 @@ def make_shortlist(folder: Path, k: int, frequent: int) -> Made:
         if not is_bundle(run.bundle):
             hint = f"Finish it with: heedful train --resume {folder}"
             raise HeedfulError(f"The run {folder} has no model yet.", hint=hint)
-        if not isinstance(load_bundle(run.bundle, KINDS).model, Seq2Seq):
-            raise ConfigError("A shortlist is for a decoder; this model answers at once.", hint="Leave it out.")
+        model = load_bundle(run.bundle, KINDS).model
+        task_of(model).decoder_of(model, "A shortlist")
         tokenizers = load_tokenizers(run.bundle)
-        train, dev = open_store(run.data / "train"), open_store(run.data / "dev")
+        _, train, dev = open_prepared(run.data)
         if train.tokenizer_fingerprints != (tokenizers.source.fingerprint, tokenizers.target.fingerprint):
             hint = "A shortlist is made from the ids that the model was trained on."
             raise HeedfulError(f"{run.data} was encoded by other tokenizers than those of {run.bundle}.", hint=hint)
         shortlist = learn_shortlist(train, len(tokenizers.source), len(tokenizers.target), k, frequent)
-        save_shortlist(run.bundle, shortlist, tokenizers)
+        with run.together(), run.new(f"model/{TABLE}") as table, run.new(f"model/{FACTS}") as facts:
+            write_shortlist(table, facts, shortlist, tokenizers)
     return Made(shortlist, *coverage(shortlist, dev))
 
 

@@ -9,18 +9,16 @@ from typing import Literal, NamedTuple
 import torch
 
 from heedful.data.batch import Batch, collate
-from heedful.models.ctc_config import CTCConfig
 from heedful.models.device import choose_device
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.tables import build_model
-from heedful.training.loop import build_optimizer, compute_loss
+from heedful.tasks.table import compute_loss, task_of
+from heedful.training.loop import build_optimizer
 
 Precision = Literal["float32", "bfloat16"]
 REPEATS = 8
 WARM_UP = 3
 FEW_SYMBOLS = 100  # of a vocabulary of characters or phones
-USUAL_LENGTHS = (15, 15)  # tokens, where nothing is known yet
-USUAL_FRAMES = 200  # of speech
 SHARE = 0.8  # of the measured speed: real batches differ, and machines have other work
 
 
@@ -64,8 +62,7 @@ def _quicker(recipe: Recipe) -> Precision:
     source = recipe.tokenizer.source
     target = source if recipe.tokenizer.joint else recipe.tokenizer.target or source
     sizes = [side.vocab_size if side.kind == "sentencepiece" else FEW_SYMBOLS for side in (source, target)]
-    width = recipe.model.frame_width if isinstance(recipe.model, CTCConfig) else None
-    lengths = USUAL_LENGTHS if width is None else (USUAL_FRAMES * width, USUAL_LENGTHS[1])
+    lengths = task_of(recipe.model).usual_lengths(recipe.model)
     return benchmark_precisions(recipe, sizes[0], sizes[1], lengths, minutes=1).precision
 
 

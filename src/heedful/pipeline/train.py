@@ -1,5 +1,6 @@
 """The main road: a recipe in, a run directory with a trained, scored bundle out."""
 
+import math
 import shlex
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -11,39 +12,29 @@ import torch
 
 from heedful.config import to_toml
 from heedful.data.batch import Batch, BatchPlan, load_batch
-from heedful.decoding.translator import Translator
 from heedful.errors import CannotWrite, ConfigError, HeedfulError, Interrupted
 from heedful.evaluation.metrics import metrics_for
+from heedful.events import Report, silent
 from heedful.models.device import choose_device, device_of
-from heedful.models.interface import EncoderOnly, Model
-from heedful.pipeline.absent import unknown_labels
-from heedful.pipeline.evaluate_split import TestSet, check_items, final_split, read_test_set, score_test_set
+from heedful.models.interface import Model
+from heedful.pipeline.evaluate_split import TestSet, check_items, dev_search, final_split, read_test_set, score_test_set
 from heedful.pipeline.finish import Finished, finish
 from heedful.pipeline.prefetch import Prefetch
 from heedful.pipeline.preflight import Preflight, preflight
-from heedful.pipeline.prepare import Prepared, Report, check_surroundings, prepare, report_unknown
+from heedful.pipeline.prepare import check_surroundings, prepare
+from heedful.pipeline.resume import CHANGEABLE, has_trained, kept_limits, learnt_from, report_resumption
 from heedful.pipeline.speed import with_resolved_precision
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
 from heedful.recipe.tables import build_model
 from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
+from heedful.tasks.table import compute_loss, task_of, translator_of
+from heedful.tasks.task import Encoded
 from heedful.training.checkpoint import CheckpointFolder
+from heedful.training.divergence import Diverged
 from heedful.training.interrupt import stop_on_signal, stop_on_termination
 from heedful.training.kernel_caches import bound_kernel_caches
-from heedful.training.loop import Diverged, Outcome, Trainer, Validation, compute_loss
-
-CHANGEABLE = (
-    "run",
-    "training.max_updates",
-    "training.max_minutes",
-    "training.patience",
-    "training.threads",
-    "training.device",
-)
-
-
-def silent(_event: str, _facts: Mapping[str, Any]) -> None:
-    """A report that nobody reads."""
+from heedful.training.loop import Outcome, Trainer, Validation
 
 
 class Trained(NamedTuple):
@@ -75,13 +66,13 @@ def train(
     folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
     check_surroundings(resolved)
-    resolved = with_resolved_precision(resolved, stored_recipe(folder) if resume else None)
-    with (
-        stop_on_termination(),
-        Run.create(folder, to_toml(resolved), command, _changeable(folder)) as run,
-    ):
+    with stop_on_termination(), Run.at(folder) as run:  # locked before anything is read that decides what is written
+        _refuse_unasked_resumption(folder, resume)
+        stored = stored_recipe(folder) if resume else None
+        resolved = with_resolved_precision(kept_limits(resolved, stored), stored)
+        changed = run.begin(to_toml(resolved), command, _changeable(folder))
         try:
-            return _train(of_run(resolved, run), run, report)
+            return _train(of_run(resolved, run), run, report, changed)
         except KeyboardInterrupt:
             message = "Interrupted; what was finished is kept."
             raise Interrupted(message, hint=f"Go on with: {resume_command(folder)}") from None
@@ -113,26 +104,25 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
         return found
 
 
-def new_model(recipe: Recipe, prepared: Prepared) -> Model:
+def new_model(recipe: Recipe, prepared: Encoded) -> Model:
     """The model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
     torch.manual_seed(seed_of(recipe.seed, "initial weights"))
     try:
         target = prepared.tokenizers.target
         model = build_model(recipe.model, len(prepared.tokenizers.source), len(target))
-        if isinstance(model, EncoderOnly):
-            model.name_labels([target.symbol(index) for index in range(len(target))])
+        task_of(model).prepare_model(model, prepared.tokenizers)
         return model.to(choose_device(recipe.training.device))
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def plan_of(recipe: Recipe, prepared: Prepared) -> BatchPlan:
+def plan_of(recipe: Recipe, prepared: Encoded) -> BatchPlan:
     """The order of batches over endless epochs."""
     train = prepared.train
     return BatchPlan(train.source_lengths, train.target_lengths, recipe.training.max_tokens, recipe.seed)
 
 
-def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
+def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()) -> Trained:
     if recipe.training.threads is not None:
         torch.set_num_threads(recipe.training.threads)
 
@@ -140,30 +130,36 @@ def _train(recipe: Recipe, run: Run, report: Report) -> Trained:
         run.log(event, facts)
         report(event, facts)
 
-    prepared = prepare(recipe, run.data, log, in_use=_has_trained(run.folder))
+    report_resumption(run, recipe, changed, log)
+    prepared = prepare(recipe, run.data, log, learnt=learnt_from(run) if has_trained(run.folder) else None)
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
     _check_measurable(recipe, prepared, model, log)
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
     trainer = Trainer(
-        model, recipe.training, d_model=recipe.model.d_model, seed=recipe.seed, checkpoints=checkpoints, log=log
+        model,
+        task_of(model).objective(recipe.training),
+        recipe.training,
+        d_model=recipe.model.d_model,
+        seed=recipe.seed,
+        checkpoints=checkpoints,
+        log=log,
     )
     run.truncate_log(checkpoints.last_progress().update)
     try:
         with stop_on_signal() as stop_requested, Prefetch(_batches(recipe, prepared, plan)) as batch_at:
-            outcome = trainer.run(batch_at, _validator(recipe, prepared), stop_requested)
+            outcome = trainer.run(batch_at, validator(recipe, prepared), stop_requested)
     except Diverged as error:
         lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
-        raise type(error)(
-            f"{error.message} Its batch: training pairs {_short(lines)}.", lines, hint=error.hint or ""
-        ) from None
+        batch = f" Its batch: training pairs {_short(lines)}." if lines else ""
+        raise type(error)(f"{error.message}{batch}", lines, hint=error.hint or "") from None
     except Interrupted as error:
         raise Interrupted(error.message, hint=f"Go on with: {resume_command(run.folder)}") from None
     log("ended", {"reason": outcome.reason, **_progress_facts(outcome)})
     return Trained(run.folder, outcome, finish(recipe, run, model, prepared.tokenizers, checkpoints, log))
 
 
-def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[int], Batch]:
+def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[int], Batch]:
     device = choose_device(recipe.training.device)
 
     def batch_at(index: int) -> Batch:
@@ -173,13 +169,11 @@ def _batches(recipe: Recipe, prepared: Prepared, plan: BatchPlan) -> Callable[[i
     return batch_at
 
 
-def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validation]:
+def validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validation]:
     """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
     items = _dev_sample(recipe)
-    search = recipe.search.model_copy(
-        update={"beam": recipe.evaluation.dev_beam, "temperature": None, "mbr_samples": None}
-    )
+    search = dev_search(recipe)
 
     def validate(model: Model) -> Validation:
         batches = (load_batch(prepared.dev, numbers).to(device_of(model)) for numbers in plan.epoch(0))
@@ -187,8 +181,8 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validati
         tokens = sum(one.count for one in losses)
         loss = sum(float(one.nll) for one in losses) / tokens
         values = {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "tokens": tokens}
-        if items.sources:
-            found = score_test_set(Translator(model, prepared.tokenizers, search), items, recipe)
+        if items.sources and not math.isnan(loss):  # else training has diverged, and says so itself
+            found = score_test_set(translator_of(model, prepared.tokenizers, search), items, recipe)
             values["sentences"] = len(items.sources)
             values.update({score.metric: score.value for score in found.scores})
         return Validation(values, _selected(recipe, values))
@@ -196,17 +190,14 @@ def _validator(recipe: Recipe, prepared: Prepared) -> Callable[[Model], Validati
     return validate
 
 
-def _check_measurable(recipe: Recipe, prepared: Prepared, model: Model, report: Report) -> None:
+def _check_measurable(recipe: Recipe, prepared: Encoded, model: Model, report: Report) -> None:
     """A test file that is missing, or that cannot be scored, is an error now, not after training."""
-    translator, final = Translator(model, prepared.tokenizers, recipe.search), final_split(recipe.data)
+    final = final_split(recipe.data)
     judging = read_test_set(recipe.data, final)
     for items in (_dev_sample(recipe), judging):
-        check_items(recipe, translator, items)
-    if final != "dev" and isinstance(model, EncoderOnly):  # of dev this was said before
-        encode_all = prepared.tokenizers.target.encode_all
-        report_unknown(
-            final, unknown_labels(enumerate(map(encode_all, judging.references))), len(judging.sources), report
-        )
+        check_items(recipe, model, prepared.tokenizers, items)
+    if final != "dev":  # of dev this was said before
+        task_of(model).check_final_split(model, prepared.tokenizers, judging.held, report)
 
 
 def _dev_sample(recipe: Recipe) -> TestSet:
@@ -226,21 +217,16 @@ def _selected(recipe: Recipe, values: Mapping[str, float]) -> float:
 
 
 def _refuse_unasked_resumption(folder: Path, resume: bool) -> None:
-    if _has_trained(folder) and not resume:
+    if has_trained(folder) and not resume:
         hint = f"Go on with it ({resume_command(folder)}), or choose another directory: run=NAME."
         raise ConfigError(f"{folder} holds a run already.", hint=hint)
     if resume and not is_run(folder):
         raise ConfigError(f"{folder} holds no run to resume.", hint="Leave out --resume to begin one.")
 
 
-def _has_trained(folder: Path) -> bool:
-    """Whether a run has a checkpoint, and so something to lose."""
-    return CheckpointFolder(Run(folder).checkpoints, keep=1).last() is not None
-
-
 def _changeable(folder: Path) -> Collection[str] | None:
     """The keys that may differ from those of the run that is there: all of them (None), while no update is kept."""
-    return CHANGEABLE if _has_trained(folder) or not is_run(folder) else None
+    return CHANGEABLE if has_trained(folder) or not is_run(folder) else None
 
 
 def _progress_facts(outcome: Outcome) -> dict[str, Any]:

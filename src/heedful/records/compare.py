@@ -50,7 +50,14 @@ def find_runs(folder: Path) -> list[Run]:
 
 
 def summarise(run: Run) -> Summary:
-    """What a table of runs shows of one."""
+    """What a table of runs shows of one; of a damaged one, what is wrong with it."""
+    try:
+        return _summary(run)
+    except HeedfulError as damage:
+        return Summary(run.name, str(run.folder), f"damaged: {damage.message}", 0, 0.0, None, [])
+
+
+def _summary(run: Run) -> Summary:
     timed = [line for line in run.read_log() if "update" in line and "seconds" in line]
     split, results = next(
         ((split, found) for split in ("test", "dev") if (found := last_results(run, split))), (None, [])

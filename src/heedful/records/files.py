@@ -5,17 +5,15 @@ Knows nothing of what the files hold.
 
 import json
 import math
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from heedful.errors import CannotWrite, HeedfulError
+from heedful.text.files import replacing
 
-TEMPORARY = ".writing-"  # the start of the name of a file that is being written
 EDITED = "Was the file edited by hand?"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -30,30 +28,12 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines (each gets its "\\n") under a temporary name in the same folder, then put the file in its place.
+    """Write lines (each gets its "\\n") in place of a file, whole or not at all.
 
     An existing file stays as it is until the new one is whole and on the disk. Raises HeedfulError where that fails.
     """
-    with explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
-        try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{line}\n" for line in lines)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-
-
-def _umask() -> int:
-    """The permissions that this process withholds from new files (the system call can only be read by setting it)."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    with replacing(path) as file:
+        file.writelines(f"{line}\n".encode() for line in lines)
 
 
 def append_line(path: Path, line: str) -> None:

@@ -4,100 +4,90 @@
     data/  checkpoints/                                             the work
     model/                                                          the bundle
     data_manifest.csv  results.csv  errors.jsonl  outputs/SPLIT.jsonl   the evidence
+    SHA256SUMS                                                      the checksums of configuration and evidence
 
 Does not know what is trained, nor what a checkpoint or a bundle holds.
 """
 
-import datetime
-import fcntl
 import os
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, final
 
 from heedful.config import flatten
-from heedful.errors import ConfigError, HeedfulError
+from heedful.errors import ConfigError
 from heedful.records.environment import describe_environment
-from heedful.records.files import TEMPORARY, append_line, explained, read_json_lines, to_json, write_lines
+from heedful.records.files import explained, read_json_lines, to_json, write_lines
+from heedful.records.folder import DROPPED, RecordFolder
 from heedful.records.manifest import ManifestRow, read_manifest_file, split_of, write_manifest_file
 from heedful.records.outputs import Output, read_outputs_file, write_outputs_file
 from heedful.records.results import Result, merge_results, read_results_file, write_results_file
+from heedful.records.scored import unscored
+from heedful.text.files import remove_folder
 
 CONFIG = "config.resolved.toml"
 RECORD_FILES = (CONFIG, "data_manifest.csv", "results.csv", "errors.jsonl")
+BEGINNINGS = re.compile(  # what may lie in a folder in which a run was about to begin
+    r"\.lock|\.commit|\.writing-.*|\..*\.\d+\.(part|partial|former|removed)|SHA256SUMS|environment\.json"
+)
 
 
-class Run:
-    """One run directory.
+@final
+class Run(RecordFolder):
+    """One run directory."""
 
-    Use it as a context manager while writing: that takes the lock, and mends a log that a crash cut off.
-    """
+    @classmethod
+    def at(cls, folder: Path) -> "Run":
+        """Return the run directory of this name, made if it is not there, to be entered and then begun.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._lock: int | None = None
+        Raises ConfigError for a file, and for a folder with something else in it, and touches neither.
+        """
+        if folder.exists() and not folder.is_dir():
+            raise ConfigError(
+                f"{folder} is a file, so no run can be kept there.", hint="Choose another `run` directory."
+            )
+        _refuse_strangers(folder)
+        run = cls(folder)
+        run._made = [path for path in (folder, *folder.parents) if not path.exists()]  # the nearest first
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        return run
 
     @classmethod
     def create(
         cls, folder: Path, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None = ()
     ) -> "Run":
-        """Make a run directory, or return the one that is there if its configuration is this one.
-
-        `changeable` lists dotted keys that may differ from those of an existing run (how long to train, for example);
-        the new values then replace the stored ones, and the log says so. With None all may, and the run is begun anew.
-        Raises ConfigError for a folder with something else in it, and for a run with another configuration, and touches
-        neither.
-        """
-        run = cls(folder)
-        if folder.exists() and not folder.is_dir():
-            raise ConfigError(
-                f"{folder} is a file, so no run can be kept there.", hint="Choose another `run` directory."
-            )
-        if is_run(folder):
-            run._adopt(recipe_toml, command, changeable)
-            return run
-        strangers = _strangers(folder)
-        if strangers:
-            raise ConfigError(
-                f"{folder} is not empty and is no run directory (it holds {strangers[0]}).",
-                hint="Choose another `run` directory; nothing was changed.",
-            )
-        with explained(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        run._begin(recipe_toml, command)
+        """Make a run directory and begin it, or return the one that is there if its configuration is this one."""
+        with cls.at(folder) as run:
+            run.begin(recipe_toml, command, changeable)
         return run
 
     @classmethod
     def open(cls, folder: Path) -> "Run":
         """Open an existing run directory. Raises ConfigError where there is none."""
+        run = cls(folder)
+        run._finish_others()
         if not is_run(folder):
             what = "has no run directory" if not folder.exists() else f"holds no {CONFIG}, so it is no run directory"
             raise ConfigError(f"{folder} {what}.", hint="`heedful runs list FOLDER` shows the runs in a folder.")
-        return cls(folder)
+        return run
 
-    def __enter__(self) -> Self:
-        with explained(self.folder):
-            lock = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
-            os.close(lock)
-            raise HeedfulError(
-                f"The run {self.folder} is in use by process {holder}.",
-                hint="Wait for it, or choose another `run` directory.",
-            ) from None
-        os.ftruncate(lock, 0)
-        os.write(lock, f"{os.getpid()}\n".encode())
-        self._lock = lock
-        self._mend_log()
-        return self
+    def begin(self, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None = ()) -> list[str]:
+        """Write what a run begins with, or check that the run that is there has this configuration; what changed.
 
-    def __exit__(self, *error: object) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        `changeable` lists dotted keys that may differ from those of an existing run (how long to train, for example);
+        the new values then replace the stored ones, and the log says so. With None all may, and the run is begun anew.
+        Raises ConfigError for a folder with something else in it, and for a run with another configuration, and changes
+        neither.
+        """
+        with self:
+            if is_run(self.folder):
+                return self._adopt(recipe_toml, command, changeable)
+            _refuse_strangers(self.folder)
+            self._begin(recipe_toml, command)
+            return []
 
     @property
     def name(self) -> str:
@@ -122,7 +112,12 @@ class Run:
     @property
     def config_text(self) -> str:
         """The resolved configuration, as TOML."""
-        return (self.folder / CONFIG).read_text(encoding="utf-8")
+        return self.config_path.read_text(encoding="utf-8")
+
+    @property
+    def config_path(self) -> Path:
+        """The file of the resolved configuration. Raises HeedfulError where it is not as it was written."""
+        return self._checked(CONFIG)
 
     def config(self) -> dict[str, Any]:
         """The resolved configuration as a plain nested dictionary."""
@@ -130,7 +125,7 @@ class Run:
 
     def environment(self) -> dict[str, Any]:
         """What environment.json says of the run's beginning; nothing where it is missing."""
-        path = self.folder / "environment.json"
+        path = self._checked("environment.json")
         return next(read_json_lines(path), {}) if path.exists() else {}
 
     @property
@@ -142,35 +137,10 @@ class Run:
         found = self.environment().get("begun_in")
         return None if found is None else self.folder.resolve() / found
 
-    def log(self, event: str, facts: Mapping[str, Any]) -> None:
-        """Append one line to log.jsonl: the time (UTC), the event and its facts."""
-        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        append_line(self.folder / "log.jsonl", to_json({"time": time, "event": event, **facts}))
-
-    def read_log(self, event: str | None = None) -> list[dict[str, Any]]:
-        """The lines of log.jsonl, or those of one event."""
-        path = self.folder / "log.jsonl"
-        lines = read_json_lines(path) if path.exists() else iter(())
-        return [line for line in lines if event is None or line["event"] == event]
-
-    def truncate_log(self, update: int) -> int:
-        """Move the lines of later updates to log.dropped.jsonl and return their number.
-
-        A run that resumes from a checkpoint goes through those updates again: without this, its curves would have two
-        values at one update. Lines without an `update` stay.
-        """
-        lines = self.read_log()
-        dropped = [line for line in lines if line.get("update", 0) > update]
-        for line in dropped:
-            append_line(self.folder / "log.dropped.jsonl", to_json(line))
-        if dropped:
-            kept = [line for line in lines if line.get("update", 0) <= update]
-            write_lines(self.folder / "log.jsonl", map(to_json, kept))
-        return len(dropped)
-
     def write_results(self, rows: Iterable[Result]) -> None:
         """Write results.csv anew."""
-        write_results_file(self.folder / "results.csv", rows)
+        with self.new("results.csv") as path:
+            write_results_file(path, rows)
 
     def add_results(self, rows: Iterable[Result]) -> None:
         """Add rows to results.csv; a row of the same measurement (`Result.key`) takes the place of the older one."""
@@ -178,12 +148,13 @@ class Run:
 
     def read_results(self) -> list[Result]:
         """The rows of results.csv; none where it is missing."""
-        path = self.folder / "results.csv"
+        path = self._checked("results.csv")
         return read_results_file(path) if path.exists() else []
 
     def write_errors(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write errors.jsonl: one line for each item that the model got wrong (`heedful.evaluation.mistakes`)."""
-        write_lines(self.folder / "errors.jsonl", map(to_json, rows))
+        with self.new("errors.jsonl") as path:
+            write_lines(path, map(to_json, rows))
 
     def add_errors(self, split: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write the wrong items of a split into errors.jsonl in place of its older ones; those of other splits stay."""
@@ -192,25 +163,38 @@ class Run:
 
     def read_errors(self) -> list[dict[str, Any]]:
         """The lines of errors.jsonl; none where it is missing."""
-        path = self.folder / "errors.jsonl"
+        path = self._checked("errors.jsonl")
         return list(read_json_lines(path)) if path.exists() else []
 
     def write_manifest(self, rows: Iterable[ManifestRow]) -> None:
         """Write data_manifest.csv."""
-        write_manifest_file(self.folder / "data_manifest.csv", rows)
+        with self.new("data_manifest.csv") as path:
+            write_manifest_file(path, rows)
 
     def read_manifest(self) -> Iterator[ManifestRow]:
         """The rows of data_manifest.csv, one by one: there may be as many as pairs. None where the file is missing."""
-        path = self.folder / "data_manifest.csv"
+        path = self._checked("data_manifest.csv")
         return read_manifest_file(path) if path.exists() else iter(())
 
     def write_outputs(self, split: str, rows: Iterable[Output]) -> None:
         """Write outputs/SPLIT.jsonl."""
-        write_outputs_file(self.folder / "outputs" / f"{split}.jsonl", rows)
+        with self.new(f"outputs/{split}.jsonl") as path:
+            write_outputs_file(path, rows)
+
+    def forget_former(self) -> None:
+        """Have removed what is of a former model: outputs of splits that are not written in the same `together`, and
+        lines that were dropped from the log.
+        """
+        with self.together():
+            assert self._staged is not None
+            self._staged.remove(DROPPED)
+            for path in self.folder.glob("outputs/*.jsonl"):
+                if (name := f"outputs/{path.name}") not in self._staged.replaced:
+                    self._staged.remove(name)
 
     def read_outputs(self, split: str) -> list[Output]:
         """The stored outputs of a split. Raises ConfigError where there are none."""
-        path = self.folder / "outputs" / f"{split}.jsonl"
+        path = self._checked(f"outputs/{split}.jsonl")
         if not path.exists():
             raise ConfigError(
                 f'The run {self.folder} has no stored outputs of the split "{split}".',
@@ -219,18 +203,23 @@ class Run:
         return read_outputs_file(path)
 
     def state(self) -> str:
-        """ "complete", or "incomplete: missing ..." with the record files that are not there."""
+        """ "complete", or what there is still to do: record files that are missing, updates that are not scored."""
         missing = [name for name in RECORD_FILES if not (self.folder / name).exists()]
-        return f"incomplete: missing {', '.join(missing)}" if missing else "complete"
+        if missing:
+            return f"incomplete: missing {', '.join(missing)}"
+        return unscored(self.read_log()) or "complete"
 
     def _begin(self, recipe_toml: str, command: Sequence[str]) -> None:
         """Write what the run begins with."""
         facts = {"command": list(command), "begun_in": os.path.relpath(Path.cwd(), self.folder.resolve())}
-        write_lines(self.folder / "environment.json", [to_json({**facts, **describe_environment()})])
-        write_lines(self.folder / CONFIG, recipe_toml.splitlines())
+        with self.together():
+            with self.new("environment.json") as path:
+                write_lines(path, [to_json({**facts, **describe_environment()})])
+            with self.new(CONFIG) as path:  # last: it makes the folder a run
+                write_lines(path, recipe_toml.splitlines())
 
-    def _adopt(self, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None) -> None:
-        """Check that an existing run has this configuration, and take over what may change."""
+    def _adopt(self, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None) -> list[str]:
+        """Check that an existing run has this configuration, and take over what may change: these keys."""
         old, new = flatten(self.config()), flatten(_parsed(recipe_toml, Path("the new configuration")))
         changed = [key for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key)]
         fixed = [key for key in changed if changeable is not None and key not in changeable]
@@ -241,20 +230,15 @@ class Run:
                 hint="Choose another directory with run=..., or take the old values; nothing was changed.",
             )
         if changed:
-            with self:
-                facts = {key: {"old": old.get(key), "new": new.get(key)} for key in changed}
-                self.log("config", {"command": list(command), "changed": facts})
-                if changeable is None:
-                    self._begin(recipe_toml, command)
-                else:
-                    write_lines(self.folder / CONFIG, recipe_toml.splitlines())
-
-    def _mend_log(self) -> None:
-        """Cut off a last line whose writing a crash interrupted, so that the next line starts on its own."""
-        path = self.folder / "log.jsonl"
-        if path.exists():
-            with path.open("r+b") as file:
-                file.truncate(_end_of_last_line(file))
+            facts = {key: {"old": old.get(key), "new": new.get(key)} for key in changed}
+            self.log("config", {"command": list(command), "changed": facts})
+            if changeable is None:
+                remove_folder(self.checkpoints)  # of the former beginning
+                self._begin(recipe_toml, command)
+            else:
+                with self.new(CONFIG) as path:
+                    write_lines(path, recipe_toml.splitlines())
+        return changed
 
 
 def is_run(folder: Path) -> bool:
@@ -262,12 +246,16 @@ def is_run(folder: Path) -> bool:
     return (folder / CONFIG).is_file()
 
 
-def _strangers(folder: Path) -> list[str]:
-    """What lies in a folder beside the beginnings of a run whose creation was cut off."""
-    if not folder.exists():
-        return []
-    names = sorted(path.name for path in folder.iterdir())
-    return [name for name in names if name not in (".lock", "environment.json") and not name.startswith(TEMPORARY)]
+def _refuse_strangers(folder: Path) -> None:
+    """Raise ConfigError where there is more in a folder than a run, or the beginnings of one that was cut off."""
+    if not folder.exists() or is_run(folder):
+        return
+    strangers = [path.name for path in sorted(folder.iterdir()) if not BEGINNINGS.fullmatch(path.name)]
+    if strangers:
+        raise ConfigError(
+            f"{folder} is not empty and is no run directory (it holds {strangers[0]}).",
+            hint="Choose another `run` directory; nothing was changed.",
+        )
 
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
@@ -279,16 +267,3 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     return "(not set)" if value is None else repr(value)
-
-
-def _end_of_last_line(file: Any, block: int = 65536) -> int:
-    """The position after the last "\\n" of a binary file (0 where it has none), read from its end."""
-    position = file.seek(0, os.SEEK_END)
-    while position > 0:
-        start = max(0, position - block)
-        file.seek(start)
-        found = file.read(position - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        position = start
-    return 0

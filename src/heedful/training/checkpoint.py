@@ -1,13 +1,12 @@
 """Checkpoints: everything from which training goes on exactly, written whole or not at all.
 
-`checkpoints/update-00001000/` holds model.safetensors, optimizer.safetensors and progress.json; the text files
-`last` and `best` beside it name the one to resume from and the one with the best validation. Knows no model kind.
+`checkpoints/update-00001000/` holds model.safetensors, optimizer.safetensors, progress.json and their checksums. The
+text file `last` beside it names the one to resume from, and `best`, for whoever looks, the one with the best
+validation, which progress.json says too. Knows no model kind.
 """
 
-import json
-import os
+import re
 import shutil
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -15,36 +14,13 @@ from torch import Tensor, nn
 
 from heedful.errors import CannotWrite, HeedfulError
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
+from heedful.records.checksums import write_checksums
+from heedful.text.files import remove_folder, replacing_folder, restore_folder, sync_folder, write_text
+from heedful.training.progress import FILE as PROGRESS
+from heedful.training.progress import Progress, name_of, read_progress, write_progress
 
-
-@dataclass(frozen=True)
-class Window:
-    """What was measured since the last log line: sums in nats over `count` tokens, of norms over updates, and of the
-    decoder's input tokens, how many scheduled sampling replaced, and how many became others.
-    """
-
-    smoothed: float = 0.0
-    nll: float = 0.0
-    count: int = 0
-    norm: float = 0.0
-    updates: int = 0
-    seconds: float = 0.0
-    inputs: int = 0
-    replaced: int = 0
-    changed: int = 0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far training has come. Data position and randomness follow from `update`, so that is all there is."""
-
-    update: int = 0
-    seconds: float = 0.0  # of training, over all resumptions
-    best_update: int = 0
-    best_score: float = float("-inf")  # higher is better
-    without_better: int = 0  # validations since the best one
-    validated: bool = False  # written at a validation, so it may be averaged
-    window: Window = Window()  # what the next log line begins with
+OPTIMIZER = "optimizer.safetensors"
+NAMED = re.compile(r"(update-\d{8,})|\.(update-\d{8,})\.\d+\.former")
 
 
 class CheckpointFolder:
@@ -56,94 +32,118 @@ class CheckpointFolder:
 
     def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
         """Write a checkpoint, point `last` (and `best`) to it, then remove what is no longer kept."""
-        name = f"update-{progress.update:08d}"
-        partial = self.folder / f".{name}.partial"
+        name = name_of(progress.update)
         try:
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
-            write_tensors(partial / FILE, weights_of(model))
-            write_tensors(partial / "optimizer.safetensors", _optimizer_tensors(model, optimizer))
-            _write(partial / "progress.json", json.dumps(asdict(progress), indent=1) + "\n")
-            final = self.folder / name
-            if final.exists():  # a validated checkpoint replaces the one that an interruption left at the same update
-                shutil.rmtree(final)
-            partial.rename(final)
+            with replacing_folder(self.folder / name) as partial:  # an interruption may have left one of this update
+                write_tensors(partial / FILE, weights_of(model))
+                write_tensors(partial / OPTIMIZER, _optimizer_tensors(model, optimizer))
+                write_progress(partial, progress)
+                write_checksums(partial)
             # `best` first: were it second, a kill in between would leave a `last` that thinks `best` points to it.
             if progress.validated and progress.best_update == progress.update:
-                _point(self.folder / "best", name)
-            _point(self.folder / "last", name)
+                write_text(self.folder / "best", name + "\n")
+            write_text(self.folder / "last", name + "\n")
+            sync_folder(self.folder)
         except (OSError, CannotWrite) as refusal:
             raise CannotWrite(self.folder, refusal) from refusal  # earlier checkpoints are whole
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-        self._remove_superseded()
+        self.tidy()
 
     def load_last(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
         """Put the last checkpoint into the model and the optimiser; a fresh Progress where there is none."""
         folder = self.last()
         if folder is None:
             return Progress()
+        progress = read_progress(folder)
         load_weights(model, read_tensors(folder / FILE), folder)
-        _load_optimizer(model, optimizer, folder / "optimizer.safetensors")
-        return read_progress(folder)
+        _load_optimizer(model, optimizer, folder / OPTIMIZER)
+        return progress
 
     def last_progress(self) -> Progress:
-        """How far the last checkpoint had come; a fresh Progress where there is none."""
+        """Read how far the last checkpoint had come; a fresh Progress where there is none."""
         folder = self.last()
         return Progress() if folder is None else read_progress(folder)
 
     def last(self) -> Path | None:
-        """The checkpoint to resume from."""
-        return self._pointed("last")
+        """Find the checkpoint to resume from: the one that `last` names, or where that is gone, the newest whole one.
+
+        None where there never was one. Raises HeedfulError where there is none that training can go on from.
+        """
+        pointer = self.folder / "last"
+        resumable = [folder for folder in self._whole() if (folder / OPTIMIZER).is_file()]
+        if not pointer.is_file():
+            if resumable or not self._all():
+                return resumable[-1] if resumable else None
+            raise HeedfulError(f"{self.folder} has no whole checkpoint to go on from.", hint=self._ways())
+        named = pointer.read_text(encoding="utf-8", errors="replace").strip()
+        found = next((folder for folder in resumable if folder.name == named), None)
+        if found is None:
+            raise HeedfulError(f"{pointer} names {named:.40}, which is no whole checkpoint.", hint=self._ways())
+        return found
 
     def best(self) -> Path | None:
-        """The checkpoint with the best validation."""
-        return self._pointed("best")
+        """Find the checkpoint with the best validation; None where none was validated."""
+        best = self._best(self.last())
+        if best is not None and best not in self._whole():
+            raise HeedfulError(f"{best}, the best checkpoint, is gone, or a part of it.", hint=self._ways())
+        return best
 
     def validated(self) -> list[Path]:
         """The kept checkpoints that were written at a validation, oldest first."""
-        return [folder for folder in self._all() if read_progress(folder).validated]
+        return [folder for folder in self._whole() if read_progress(folder).validated]
 
-    def _pointed(self, pointer: str) -> Path | None:
-        path = self.folder / pointer
-        return self.folder / path.read_text(encoding="utf-8").strip() if path.is_file() else None
+    def is_begun(self) -> bool:
+        """Whether training has come so far as to write a checkpoint, whatever has become of it."""
+        return (self.folder / "last").exists() or bool(self._all())
 
-    def _all(self) -> list[Path]:
-        return sorted(self.folder.glob("update-*"))
-
-    def _remove_superseded(self) -> None:
-        last, best = self.last(), self.best()
-        kept = {*self.validated()[-self.keep :], last, best}
+    def tidy(self) -> None:
+        """Remove what is no longer kept, and what killed processes left. Whoever calls holds the lock of the run."""
+        for former in self.folder.glob(".update-*.former"):
+            name = NAMED.fullmatch(former.name)
+            if name is not None and not (self.folder / name[2]).exists():
+                former.rename(self.folder / name[2])
+        for pattern in (".update-*", ".best.*", ".last.*"):
+            for left in self.folder.glob(pattern):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        last = self.last()
+        kept = {*self._averaged(), last, self._best(last)}
         for folder in self._all():
             if folder not in kept:
-                shutil.rmtree(folder)
+                remove_folder(folder)
             elif folder != last:
-                (folder / "optimizer.safetensors").unlink(missing_ok=True)  # only `last` is resumed from
+                (folder / OPTIMIZER).unlink(missing_ok=True)  # only `last` is resumed from
 
+    def _averaged(self) -> list[Path]:
+        """The newest validated checkpoints, and those that are damaged, which is said when they are used."""
+        validated, damaged = [], []
+        for folder in self._whole():
+            try:
+                validated += [folder] if read_progress(folder).validated else []
+            except HeedfulError:
+                damaged.append(folder)
+        return [*validated[-self.keep :], *damaged]
 
-def read_progress(folder: Path) -> Progress:
-    """The progress.json of a checkpoint; HeedfulError where it is missing or damaged."""
-    path = folder / "progress.json"
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        return Progress(**{**facts, "window": Window(**facts.get("window", {}))})
-    except (OSError, TypeError, ValueError, AttributeError):
-        hint = "Write the name of a whole checkpoint (update-...) into the file `last` beside it, then use --resume."
-        raise HeedfulError(f"{path} is missing or damaged.", hint=hint) from None
+    def _best(self, last: Path | None) -> Path | None:
+        """The best checkpoint, as the last one has it, there or not."""
+        update = 0 if last is None else read_progress(last).best_update
+        return self.folder / name_of(update) if update else None
 
+    def _all(self) -> list[Path]:
+        """The checkpoints, oldest first, also those of which a part is gone, or that a kill left without their name."""
+        found = (NAMED.fullmatch(path.name) for path in self.folder.glob("*update-*"))
+        return sorted({self.folder / (match[1] or match[2]) for match in found if match})
 
-def _point(pointer: Path, name: str) -> None:
-    partial = pointer.with_name(f".{pointer.name}.partial")
-    _write(partial, name + "\n")
-    partial.replace(pointer)
+    def _whole(self) -> list[Path]:
+        """The checkpoints that have the files which each has, oldest first."""
+        for folder in self._all():
+            restore_folder(folder)
+        return [folder for folder in self._all() if (folder / FILE).is_file() and (folder / PROGRESS).is_file()]
 
-
-def _write(path: Path, text: str) -> None:
-    """Write a text, onto the disk before returning."""
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    def _ways(self) -> str:
+        """What can be done where a checkpoint is not there."""
+        if not (whole := self._whole()):
+            return "Put it back from a copy, or begin another run: run=NAME."
+        names = ", ".join(folder.name for folder in whole)
+        return f"Put it back from a copy, or make a model of {names}: heedful average {self.folder.parent} --last N."
 
 
 def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -158,5 +158,9 @@ def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> di
 def _load_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, path: Path) -> None:
     parameters = dict(model.named_parameters())
     for key, tensor in read_tensors(path).items():
-        name, part = key.rsplit("/", 1)
+        name, _, part = key.rpartition("/")
+        if name not in parameters:
+            raise HeedfulError(
+                f"{path} has a state of `{name}`, which the model lacks.", hint="It is of another model."
+            )
         optimizer.state[parameters[name]][part] = tensor.to(parameters[name].device)

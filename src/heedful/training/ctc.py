@@ -1,6 +1,6 @@
 """What training minimises where targets are shorter than sources and in their order, and which pairs can be learned.
 
-Knows no model beyond its answer: logits at T places, over V symbols of which the first (PAD) is the blank.
+Knows no model beyond its answer: logits at T positions, over V symbols of which the first (PAD) is the blank.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from heedful.text.vocabulary import PAD
 def ctc_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
     """-ln p(l | x) of each sentence, where p(l | x) sums over all paths that become l. [Graves 2006, Eq. 3, 12]
 
-    `labels` are targets without EOS, PAD behind them. In float32 at least. A target that its places cannot hold gives
-    infinity: `check_feasible` finds it before training.
+    `labels` are targets without EOS, PAD behind them. In float32 at least. A target that its positions cannot hold
+    gives infinity: `check_feasible` finds it before training.
     """
     log_p = _float(answer.logits).log_softmax(dim=-1).transpose(0, 1)  # [T B V]
     lengths = answer.mask.sum(dim=1), (labels != PAD).sum(dim=1)
@@ -30,13 +30,13 @@ def ctc_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, 
 
 
 def equal_split_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
-    """Cross-entropy summed over the places, as if the U labels shared the T places equally and in order.
+    """Cross-entropy summed over the positions, as if the U labels shared the T positions equally and in order.
 
     The baseline of CTC: place t, from 0, is that of label floor(t U / T).
     """
-    places, symbols = answer.mask.sum(dim=1, keepdim=True), (labels != PAD).sum(dim=1, keepdim=True)
+    positions, symbols = answer.mask.sum(dim=1, keepdim=True), (labels != PAD).sum(dim=1, keepdim=True)
     times = torch.arange(answer.mask.shape[1], device=labels.device)
-    owner = (times * symbols // places.clamp(min=1)).clamp(max=labels.shape[1] - 1)  # [B T]
+    owner = (times * symbols // positions.clamp(min=1)).clamp(max=labels.shape[1] - 1)  # [B T]
     wanted = labels.gather(1, owner).masked_fill(~answer.mask, PAD)
     logits = _float(answer.logits).transpose(1, 2)  # [B V T]
     return nn.functional.cross_entropy(logits, wanted, ignore_index=PAD, reduction="none").sum(dim=1)
@@ -46,31 +46,31 @@ def _float(logits: Tensor) -> Tensor:
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
-def needed_places(target: Sequence[int] | NDArray[np.int32]) -> int:
-    """U symbols need U places, and each symbol that repeats the one before it a blank in between."""
+def needed_positions(target: Sequence[int] | NDArray[np.int32]) -> int:
+    """U symbols need U positions, and each symbol that repeats the one before it a blank in between."""
     ids = np.asarray(target)
     return len(ids) + int(np.count_nonzero(ids[1:] == ids[:-1]))
 
 
-def impossible_pairs(store: PairStore, places: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The numbers of the pairs whose targets need more than their `places`, one a pair."""
-    needed = np.array([needed_places(store.arrays(number)[1]) for number in range(len(store))], np.int64)
-    return np.flatnonzero(places < needed)
+def impossible_pairs(store: PairStore, positions: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The numbers of the pairs whose targets need more than their `positions`, one a pair."""
+    needed = np.array([needed_positions(store.arrays(number)[1]) for number in range(len(store))], np.int64)
+    return np.flatnonzero(positions < needed)
 
 
-def check_feasible(split: Literal["training", "dev"], store: PairStore, places: NDArray[np.integer]) -> None:
+def check_feasible(split: Literal["training", "dev"], store: PairStore, positions: NDArray[np.integer]) -> None:
     """Raises ConfigError that counts the impossible pairs of a split, names the first, and says how to go on."""
-    found = impossible_pairs(store, places)
+    found = impossible_pairs(store, positions)
     if not len(found):
         return
-    needed = [needed_places(store.arrays(number)[1]) for number in found.tolist()]
-    factor = max(-(-need // max(have, 1)) for need, have in zip(needed, places[found].tolist(), strict=True))
+    needed = [needed_positions(store.arrays(number)[1]) for number in found.tolist()]
+    factor = max(-(-need // max(have, 1)) for need, have in zip(needed, positions[found].tolist(), strict=True))
     first = int(found[0])
     verb = "is" if len(found) == 1 else "are"
     message = (
-        f"{len(found):,} of {len(store):,} {split} pairs {verb} impossible for CTC: their targets need more places "
+        f"{len(found):,} of {len(store):,} {split} pairs {verb} impossible for CTC: their targets need more positions "
         "than their sources have, one a symbol and one between two equal ones. The first is pair "
-        f"{store.origin(first) + 1}: {needed[0]} needed, {places[first]} there."
+        f"{store.origin(first) + 1}: {needed[0]} needed, {positions[first]} there."
     )
     way_out = {
         "training": "drop them explicitly (model.drop_impossible = true)",

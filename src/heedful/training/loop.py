@@ -6,7 +6,7 @@ and randomness are functions of (seed, update), so a run that was killed anywher
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, final
 
@@ -14,18 +14,17 @@ import torch
 from torch import Tensor
 
 from heedful.data.batch import Batch
-from heedful.errors import HeedfulError, Interrupted
-from heedful.models.interface import EncoderOnly, Model, Seq2Seq
+from heedful.errors import Interrupted
+from heedful.events import Report
+from heedful.models.interface import Model
 from heedful.seeds import seed_of
-from heedful.training.answers import answer_loss
-from heedful.training.checkpoint import CheckpointFolder, Progress, Window
+from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
-from heedful.training.objective import Loss, label_smoothed_cross_entropy
-from heedful.training.one_position import one_position_loss
+from heedful.training.divergence import WAY_OUT, Diverged, check_model, check_validation
+from heedful.training.objective import Loss, Objective, Replaced
+from heedful.training.progress import Progress, Window
 from heedful.training.schedule import learning_rate
-from heedful.training.scheduled import Replaced, mix, shares
-
-LogEvent = Callable[[str, Mapping[str, object]], None]
+from heedful.training.scheduled import shares
 
 
 class Validation(NamedTuple):
@@ -42,14 +41,6 @@ class Outcome(NamedTuple):
     reason: str  # "max_updates" | "max_minutes" | "patience"
 
 
-class Diverged(HeedfulError):
-    """Training left the numbers; `indices` are the pairs of the batch at which it was seen."""
-
-    def __init__(self, message: str, indices: list[int], *, hint: str) -> None:
-        super().__init__(message, hint=hint)
-        self.indices = indices
-
-
 @final
 class Trainer:
     """Drives one model from its last checkpoint to the end of its training."""
@@ -57,14 +48,15 @@ class Trainer:
     def __init__(
         self,
         model: Model,
+        objective: Objective,
         config: TrainingConfig,
         *,
         d_model: int,
         seed: int,
         checkpoints: CheckpointFolder,
-        log: LogEvent,
+        log: Report,
     ) -> None:
-        self.model, self.config, self.d_model, self.seed = model, config, d_model, seed
+        self.model, self.objective, self.config, self.d_model, self.seed = model, objective, config, d_model, seed
         self.checkpoints, self.log = checkpoints, log
         self.optimizer = build_optimizer(model, config)
 
@@ -76,13 +68,14 @@ class Trainer:
     ) -> Outcome:
         """Train until `max_updates`, `max_minutes` or lost patience; validated and saved at the end.
 
-        Raises Diverged on a loss or gradient that is not finite or worse than guessing; Interrupted, after a
-        checkpoint, when `stop_requested` turns true.
+        Raises Diverged on a loss, gradient or weight that is not finite, or a loss worse than guessing, before anything
+        is written of it; Interrupted, after a checkpoint, when `stop_requested` turns true.
         """
         progress = self.checkpoints.load_last(self.model, self.optimizer)
+        self.checkpoints.tidy()
         if self._ended(progress) is not None and not progress.validated:  # interrupted, and the limits lowered since
             progress = self._validate(progress, validate)
-            self.checkpoints.save(self.model, self.optimizer, progress)
+            self._save(progress)
         while (reason := self._ended(progress)) is None:
             started = time.perf_counter()
             update = progress.update + 1
@@ -96,10 +89,11 @@ class Trainer:
                 progress = replace(progress, window=Window())
             if update % self.config.validate_every == 0 or self._ended(progress) is not None:
                 progress = self._validate(progress, validate)
-                self.checkpoints.save(self.model, self.optimizer, progress)
+                self._save(progress)
             if stop_requested() and self._ended(progress) is None:
                 if not progress.validated:
-                    self.checkpoints.save(self.model, self.optimizer, progress)
+                    self._save(progress)
+                self.log("interrupted", {"update": update, "seconds": progress.seconds})
                 raise Interrupted(f"Stopped after update {update}; the checkpoint is written.")
         return Outcome(progress, reason)
 
@@ -119,11 +113,10 @@ class Trainer:
         for part in range(self.config.accumulate):
             batch = batch_at((update - 1) * self.config.accumulate + part)
             torch.manual_seed(seed_of(self.seed, update, part))
-            mixed = mix(self.model, batch, self.config, update)
-            loss = compute_loss(self.model, mixed.batch, self.config)
+            loss, of_part = self.objective.training_loss(self.model, batch, update)
             loss.smoothed.backward()
             losses.append(loss)
-            replaced.append(mixed.replaced)
+            replaced.append(of_part)
             indices += batch.indices
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         share = 1 / sum(loss.count for loss in losses)
@@ -144,18 +137,23 @@ class Trainer:
         nll = total.nll / total.count
         if not (math.isfinite(nll) and math.isfinite(norm)):
             what = f"the loss is {nll:g}, the gradient's norm {norm:g}"
-        elif update > self.config.warmup_steps and self.config.positions == "all" and nll > 2 * blind_loss(self.model):
-            what = f"the loss is {nll:.1f} nats a token, twice that of guessing blindly"
+        elif update > self.config.warmup_steps and nll > 2 * self.objective.uniform_loss(self.model):
+            what = f"the loss is {nll:.1f} nats a token, twice that of a uniform guess"
         else:
             return
-        hint = "Halve training.learning_rate, lengthen training.warmup_steps, or set training.clip_norm = 1.0."
-        raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=hint)
+        raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=WAY_OUT)
+
+    def _save(self, progress: Progress) -> None:
+        check_model(self.model, progress.update)
+        self.checkpoints.save(self.model, self.optimizer, progress)
 
     def _validate(self, progress: Progress, validate: Callable[[Model], Validation]) -> Progress:
+        check_model(self.model, progress.update)
         self.model.eval()
         started = time.perf_counter()
         with torch.no_grad():
             found = validate(self.model)
+        check_validation(found.values, found.score, progress.update)
         better = found.score > progress.best_score
         progress = replace(
             progress,
@@ -231,25 +229,6 @@ def _joined(window: Window, updated: Updated, seconds: float) -> Window:
         window.replaced + sum(one.replaced for one in updated.replaced),
         window.changed + sum(one.changed for one in updated.replaced),
     )
-
-
-def blind_loss(model: Model) -> float:
-    """The loss of guessing without looking, in nats a token; infinite where it depends on more than the vocabulary."""
-    return math.log(len(model.output_weight())) if isinstance(model, Seq2Seq) else math.inf
-
-
-def compute_loss(model: Model, batch: Batch, config: TrainingConfig) -> Loss:
-    """The objective of one batch, in the configured precision; float32 sums in any case. Outside training it is that of
-    all positions, whatever `positions` says.
-    """
-    low = config.precision == "bfloat16"
-    with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
-        if isinstance(model, EncoderOnly):
-            return answer_loss(model, batch, config.label_smoothing, config.smoothing_over)
-        assert isinstance(model, Seq2Seq)
-        hidden = model(batch.src, batch.src_mask, batch.tgt_in)
-        objective = one_position_loss if config.positions == "one" and model.training else label_smoothed_cross_entropy
-        return objective(hidden, model.output_weight(), batch.tgt_out, config.label_smoothing, config.smoothing_over)
 
 
 def build_optimizer(model: Model, config: TrainingConfig) -> torch.optim.Optimizer:

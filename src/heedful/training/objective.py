@@ -1,8 +1,10 @@
 """What training minimises: label-smoothed cross-entropy as a sum and a count, never a mean.
 
-Knows no model beyond its last hidden vectors and its output matrix. Padding (id 0 in `tgt_out`) carries no loss.
+Knows of a model its last hidden vectors and its output matrix. Padding (id 0 in `tgt_out`) carries no loss.
 """
 
+import math
+from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -10,6 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from heedful.data.batch import Batch
+from heedful.models.interface import Model
 from heedful.text.vocabulary import PAD
 
 SmoothingOver = Literal["all", "others", "non_pad"]
@@ -22,6 +26,32 @@ class Loss(NamedTuple):
     smoothed: Float[Tensor, ""]
     nll: Float[Tensor, ""]
     count: int
+
+
+class Replaced(NamedTuple):
+    """Input tokens of the decoder, BOS apart: how many there were, how many a prediction replaced, and how many of
+    these then were another token than the gold one.
+    """
+
+    inputs: int = 0
+    replaced: int = 0
+    changed: int = 0
+
+
+class Objective(ABC):
+    """What training minimises for one task, as its settings say; float32 sums whatever the precision."""
+
+    @abstractmethod
+    def loss(self, model: Model, batch: Batch) -> Loss:
+        """Compute the loss of a batch over all its output positions."""
+
+    def training_loss(self, model: Model, batch: Batch, update: int) -> tuple[Loss, Replaced]:
+        """Compute the loss that this update, from 1, is made of."""
+        return self.loss(model, batch), Replaced()
+
+    def uniform_loss(self, model: Model) -> float:
+        """Return the loss of a uniform guess, nats a token; infinite where it depends on more than the vocabulary."""
+        return math.inf
 
 
 class Target(NamedTuple):
@@ -114,3 +144,40 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         grad_rows, grad_weight = ctx.saved_tensors
         return grads[0] * grad_rows, grads[0] * grad_weight, None, None, None
+
+
+def one_position_loss(
+    hidden: Float[Tensor, "B T D"],
+    output_weight: Float[Tensor, "V D"],
+    tgt_out: Int[Tensor, "B T"],
+    epsilon: float = 0.0,
+    over: SmoothingOver = "all",
+) -> Loss:
+    """T times the loss at one of each sentence's T positions, all as likely: its mean is the loss of all positions, its
+    variance is larger. The output layer is computed at one position a sentence only.
+    """
+    lengths = (tgt_out != PAD).sum(dim=1)
+    drawn = torch.rand(len(lengths), device=lengths.device) * lengths
+    places = torch.minimum(drawn.long(), lengths - 1)  # a product may be rounded up to T
+    return loss_at(hidden, output_weight, tgt_out, places, epsilon, over)
+
+
+def loss_at(
+    hidden: Float[Tensor, "B T D"],
+    output_weight: Float[Tensor, "V D"],
+    tgt_out: Int[Tensor, "B T"],
+    places: Int[Tensor, " B"],
+    epsilon: float = 0.0,
+    over: SmoothingOver = "all",
+) -> Loss:
+    """The loss at these positions, each times the length T of its sentence; counted as that of all positions."""
+    rows = torch.arange(len(places), device=places.device)
+    lengths = (tgt_out != PAD).sum(dim=1)
+    read, labels = hidden[rows, places][:, None], tgt_out[rows, places][:, None]  # [B 1 D], [B 1]
+    sums = []
+    for length in lengths.unique().tolist():
+        of_length = lengths == length
+        loss = label_smoothed_cross_entropy(read[of_length], output_weight, labels[of_length], epsilon, over)
+        sums.append((length * loss.smoothed, length * loss.nll))
+    smoothed, nll = (torch.stack(side).sum() for side in zip(*sums, strict=True))
+    return Loss(smoothed, nll, int(lengths.sum()))

@@ -15,9 +15,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from heedful.data.batch import Batch
-from heedful.models.interface import Model, Seq2Seq
+from heedful.models.interface import Seq2Seq
 from heedful.text.vocabulary import BOS, EOS, PAD
-from heedful.training.checkpoint import Window
 from heedful.training.config import (
     AnyScheduledSampling,
     Exponential,
@@ -26,17 +25,8 @@ from heedful.training.config import (
     ScheduledSampling,
     TrainingConfig,
 )
-from heedful.training.objective import CHUNK_ELEMENTS
-
-
-class Replaced(NamedTuple):
-    """Input tokens of the decoder, BOS apart: how many there were, how many a prediction replaced, and how many of
-    these then were another token than the gold one.
-    """
-
-    inputs: int = 0
-    replaced: int = 0
-    changed: int = 0
+from heedful.training.objective import CHUNK_ELEMENTS, Replaced
+from heedful.training.progress import Window
 
 
 class Mixed(NamedTuple):
@@ -82,7 +72,7 @@ def shares(schedule: AnyScheduledSampling | None, update: int, window: Window) -
     }
 
 
-def mix(model: Model, batch: Batch, config: TrainingConfig, update: int) -> Mixed:
+def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> Mixed:
     """The batch that this update is trained on: each gold input is kept with probability p_gold(update), or else
     replaced by what the model predicts at its place. [Bengio 2015, 2.4; Mihaylova 2019]
 
@@ -93,7 +83,6 @@ def mix(model: Model, batch: Batch, config: TrainingConfig, update: int) -> Mixe
     schedule = config.scheduled_sampling
     if schedule is None:
         return Mixed(batch, Replaced())
-    assert isinstance(model, Seq2Seq), "the preflight refuses scheduled sampling of others"
     may_change = batch.tgt_in != PAD
     may_change[:, 0] = False
     drawn = torch.rand(may_change.shape, device=may_change.device)

@@ -70,10 +70,11 @@ function filter() {
   const wanted = find.value.trim().toLowerCase();
   let visible = 0;
   for (const row of rows) {
-    const fits = (!pressed || row.dataset.reason === pressed.dataset.reason) && (!wanted || row.textContent.toLowerCase().includes(wanted));
+    const fits = (!pressed || row.dataset.reason === pressed.dataset.reason) && (!wanted || row.dataset.text.includes(wanted));
     row.hidden = !fits;
     visible += fits;
   }
+  document.getElementById("said").textContent = pressed ? `${pressed.dataset.reason}: ${pressed.title}` : "";
   document.getElementById("found").textContent = pressed || wanted ? `${visible} shown` : "";
 }
 bars.forEach((bar) => bar.addEventListener("click", () => {

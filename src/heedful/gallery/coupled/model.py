@@ -12,13 +12,13 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import CoupledTensor, Map, Mask, attend, dot, overlap_penalty
+from heedful.attention import CoupledTensor, Mask, attend, dot, overlap_penalty
 from heedful.gallery.coupled.config import CoupledConfig
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import EncoderOnly, Prediction
-from heedful.models.recording import check_evaluating, record
+from heedful.models.recording import record
 
 
 @final
@@ -76,10 +76,7 @@ class Coupled(EncoderOnly):
             )
         self.reads.data = torch.tensor([[float(kind == head) for head in found] for kind in kinds]).to(self.reads)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        check_evaluating(self, maps)
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         words = nn.functional.pad(src_mask[:, 1:], (0, 1))  # a place is a word if a real token follows: the last is EOS
         h = self.dropout(self._words(self.dropout(self.embed(src)), words))
         key = h[:, None].expand(-1, 2, -1, -1)
@@ -93,7 +90,7 @@ class Coupled(EncoderOnly):
             total = total + r
             penalty = penalty + overlap_penalty(read.weights[:, :, 0])
             u = torch.tanh(u @ self.carry) + read.context
-            self._record(maps, layer, read.weights, padding)
+            self._record(layer, read.weights, padding)
         logits = self._logits(self.dropout(total.transpose(1, 2).flatten(2)))
         weight = self.config.penalty / self.config.n_layers
         return Prediction(logits[:, :-1], src_mask[:, 1:], penalty * weight if weight else None)
@@ -104,7 +101,7 @@ class Coupled(EncoderOnly):
         read = self.reads.repeat_interleave(2 * self.config.n_forms, dim=1)  # [V 4K]
         return nn.functional.linear(features, self.output.weight * read, self.output.bias)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return n_source
 
     def _words(self, embedded: Float[Tensor, "B S D"], words: Bool[Tensor, "B S"]) -> Float[Tensor, "B S H"]:
@@ -117,7 +114,7 @@ class Coupled(EncoderOnly):
         """v, with which the features of a word become its score: `CoupledTensor` with features that are there."""
         return self.score.weight[None, :, None].expand(batch, -1, -1, -1)
 
-    def _record(self, maps: list[Map] | None, layer: int, weights: Float[Tensor, "B 2 1 S"], padding: Mask) -> None:
+    def _record(self, layer: int, weights: Float[Tensor, "B 2 1 S"], padding: Mask) -> None:
         """A row for each place, all alike: each tag is read with the whole sentence's weights."""
         n_places = weights.shape[-1] - 1
-        record(maps, f"reader.{layer}.read", weights.expand(-1, -1, n_places, -1), padding)
+        record(f"reader.{layer}.read", weights.expand(-1, -1, n_places, -1), padding)

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask
+from heedful.attention import Mask
 from heedful.errors import HeedfulError
 from heedful.gallery.esim.config import InferenceConfig
 from heedful.gallery.layers.memory import align_both_ways
@@ -23,7 +23,7 @@ from heedful.layers.embedding import Embedding
 from heedful.layers.summary import masked_max, masked_mean
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import EncoderOnly, Prediction
-from heedful.models.recording import check_evaluating, record
+from heedful.models.recording import is_recording, record
 from heedful.text.vocabulary import EOS
 
 
@@ -48,12 +48,9 @@ class ESIM(EncoderOnly):
         self.output = nn.Linear(width, target_size)
         self.config = config
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         """Raises HeedfulError unless each source has two parts."""
-        check_evaluating(self, maps)
-        vectors = self.vectors(src, src_mask, maps)
+        vectors = self.vectors(src, src_mask)
         hidden = torch.tanh(self.hidden(self.dropout(vectors.flatten(1))))
         return Prediction(self.output(self.dropout(hidden))[:, None], torch.ones_like(src_mask[:, :1]))
 
@@ -61,34 +58,30 @@ class ESIM(EncoderOnly):
         parts = 1 + sum(token == EOS for token in source)
         return None if parts == 2 else f"a premise and a hypothesis are 2 parts, but here are {parts}"
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
-    def vectors(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B 2 twoH"]:
+    def vectors(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B 2 twoH"]:
         """v of the premise and of the hypothesis: exchanged where these are."""
         parts = _two_parts(src, src_mask)
         mask = parts.mask.flatten(0, 1)  # [B*2 W]
         words = parts.gather(self.dropout(self.embed(src))).flatten(0, 1)
         sides = self.read(words, mask)[-1].unflatten(0, (-1, 2))  # [B 2 W H]
         if self.config.align_both_ways:
-            sides = self._enhanced(sides, parts, src.shape[1], maps)
+            sides = self._enhanced(sides, parts, src.shape[1])
         projected = self.dropout(torch.relu(self.project(sides)))
         composed = self.compose(projected.flatten(0, 1), mask)[-1]
         return torch.cat([masked_mean(composed, mask), masked_max(composed, mask)], dim=1).unflatten(0, (-1, 2))
 
-    def _enhanced(
-        self, sides: Float[Tensor, "B 2 W H"], parts: Parts, length: int, maps: list[Map] | None
-    ) -> Float[Tensor, "B 2 W fourH"]:
+    def _enhanced(self, sides: Float[Tensor, "B 2 W H"], parts: Parts, length: int) -> Float[Tensor, "B 2 W fourH"]:
         """[a; a~; a - a~; a * a~] of both sides."""
         masks = [Mask.key_padding(parts.mask[:, side]) for side in range(2)]
         found = align_both_ways(sides[:, :1], sides[:, 1:], masks[0], masks[1])
         aligned = torch.cat([found.left.context, found.right.context], dim=1)
-        if maps is not None:
+        if is_recording():
             assert found.left.weights is not None
             assert found.right.weights is not None
-            _record(maps, parts, (found.left.weights, found.right.weights), length)
+            _record(parts, (found.left.weights, found.right.weights), length)
         return torch.cat([sides, aligned, sides - aligned, sides * aligned], dim=-1)
 
 
@@ -105,7 +98,7 @@ def _two_parts(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
     return parts
 
 
-def _record(maps: list[Map], parts: Parts, weights: tuple[Tensor, Tensor], length: int) -> None:
+def _record(parts: Parts, weights: tuple[Tensor, Tensor], length: int) -> None:
     """One table over the whole source: the premise's words read the hypothesis', and the other way about."""
     table = weights[0].new_zeros(length, length)
     visible = torch.zeros_like(table, dtype=torch.bool)
@@ -113,4 +106,4 @@ def _record(maps: list[Map], parts: Parts, weights: tuple[Tensor, Tensor], lengt
         rows, columns = (parts.places[0, one][parts.mask[0, one]] for one in (side, 1 - side))
         table[rows[:, None], columns] = read[0, 0, : len(rows), : len(columns)]
         visible[rows[:, None], columns] = True
-    record(maps, "encoder.0.self", table[None, None], Mask.pair(visible))
+    record("encoder.0.self", table[None, None], Mask.pair(visible))

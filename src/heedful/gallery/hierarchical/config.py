@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.sections import only_with
 
 
 class HierarchicalConfig(EncoderOnlyConfig):
@@ -23,10 +24,15 @@ class HierarchicalConfig(EncoderOnlyConfig):
     query: Literal["constant", "first"] = Field(
         default="constant",
         description="what weighs sentences: constant, the paper's learned one; first: the document's first sentence",
+        json_schema_extra=only_with(reading=("hierarchical",)),
     )
     d_model: Count = Field(default=64, description="width of the embeddings")
     d_hidden: Count = Field(default=100, description="width of the states of words and of sentences, half a direction")
-    d_attention: Count = Field(default=100, description="width in which words and sentences are compared to the query")
+    d_attention: Count = Field(
+        default=100,
+        description="width in which words and sentences are compared to the query",
+        json_schema_extra=only_with(reading=("hierarchical", "flat-attention")),
+    )
     dropout: Probability = Field(
         default=0.1, description="on embeddings, and on the vectors of sentences and documents"
     )
@@ -35,7 +41,6 @@ class HierarchicalConfig(EncoderOnlyConfig):
     def _parts_fit(self) -> "HierarchicalConfig":
         if self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
-        self.refuse_idle("reading", {"query": ("hierarchical",), "d_attention": ("hierarchical", "flat-attention")})
         return self
 
     @property

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask, Pooled, Pooling, attend, dot
+from heedful.attention import Mask, Pooled, Pooling, attend, dot
 from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.layers.parts import Parts, parts_of
 from heedful.layers.dropout import Dropout
@@ -21,7 +21,7 @@ from heedful.layers.embedding import Embedding
 from heedful.layers.summary import masked_mean
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import EncoderOnly, Prediction
-from heedful.models.recording import check_evaluating, record
+from heedful.models.recording import is_recording, record
 
 
 class Reading(nn.Module, ABC):
@@ -29,7 +29,7 @@ class Reading(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts, maps: list[Map] | None
+        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts
     ) -> Float[Tensor, "B H"]:
         """The vectors. What was read is recorded for the first document."""
 
@@ -71,7 +71,7 @@ class BySentence(Reading):
         self.sentence_attention = pooling(config.d_hidden, config.d_attention)
 
     def forward(
-        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts, maps: list[Map] | None
+        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts
     ) -> Float[Tensor, "B H"]:
         parts = parts.filled()
         batch, n_sentences, _ = parts.mask.shape
@@ -81,17 +81,17 @@ class BySentence(Reading):
         vectors = self.dropout(read.vectors[:, 0].unflatten(0, (batch, n_sentences)))  # [B N H]
         sentences = self.sentences(vectors, parts.real)[-1]
         document = self.sentence_attention(sentences, Mask.key_padding(parts.real))
-        if maps is not None:
-            self._record(maps, parts, read.weights.view(batch, n_sentences, -1), document.weights[:, 0], src_mask)
+        if is_recording():
+            self._record(parts, read.weights.view(batch, n_sentences, -1), document.weights[:, 0], src_mask)
         return document.vectors[:, 0]
 
-    def _record(self, maps: list[Map], parts: Parts, words: Tensor, sentences: Tensor, src_mask: Tensor) -> None:
+    def _record(self, parts: Parts, words: Tensor, sentences: Tensor, src_mask: Tensor) -> None:
         """The weights of words where they stand, those of sentences at the EOS that ends each."""
         length = src_mask.shape[1]
         at_words = parts.spread_words(parts.mask.to(words.dtype), length) > 0
         at_ends = parts.spread_ends(parts.real.to(words.dtype), length) > 0
-        record(maps, "reader.0.read", parts.spread_words(words, length)[:, None, None], Mask.key_padding(at_words))
-        record(maps, "reader.1.read", parts.spread_ends(sentences, length)[:, None, None], Mask.key_padding(at_ends))
+        record("reader.0.read", parts.spread_words(words, length)[:, None, None], Mask.key_padding(at_words))
+        record("reader.1.read", parts.spread_ends(sentences, length)[:, None, None], Mask.key_padding(at_ends))
 
 
 class Flat(Reading, ABC):
@@ -102,15 +102,13 @@ class Flat(Reading, ABC):
         self.words = RecurrentEncoder(config.d_model, config.d_hidden)
 
     def forward(
-        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts, maps: list[Map] | None
+        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts
     ) -> Float[Tensor, "B H"]:
         at_words = parts.spread_words(parts.mask.to(embedded.dtype), src_mask.shape[1]) > 0
-        return self.pool(self.words(embedded, src_mask)[-1], at_words, maps)
+        return self.pool(self.words(embedded, src_mask)[-1], at_words)
 
     @abstractmethod
-    def pool(
-        self, states: Float[Tensor, "B S H"], at_words: Bool[Tensor, "B S"], maps: list[Map] | None
-    ) -> Float[Tensor, "B H"]:
+    def pool(self, states: Float[Tensor, "B S H"], at_words: Bool[Tensor, "B S"]) -> Float[Tensor, "B H"]:
         """One vector of the states."""
 
 
@@ -122,11 +120,9 @@ class FlatAttention(Flat):
         super().__init__(config)
         self.attention = Pooling(config.d_hidden, config.d_attention)
 
-    def pool(
-        self, states: Float[Tensor, "B S H"], at_words: Bool[Tensor, "B S"], maps: list[Map] | None
-    ) -> Float[Tensor, "B H"]:
+    def pool(self, states: Float[Tensor, "B S H"], at_words: Bool[Tensor, "B S"]) -> Float[Tensor, "B H"]:
         read = self.attention(states, Mask.key_padding(at_words))
-        record(maps, "reader.0.read", read.weights[:, None], Mask.key_padding(at_words))
+        record("reader.0.read", read.weights[:, None], Mask.key_padding(at_words))
         return read.vectors[:, 0]
 
 
@@ -134,9 +130,7 @@ class FlatAttention(Flat):
 class FlatMean(Flat):
     """The mean of the states."""
 
-    def pool(
-        self, states: Float[Tensor, "B S H"], at_words: Bool[Tensor, "B S"], maps: list[Map] | None
-    ) -> Float[Tensor, "B H"]:
+    def pool(self, states: Float[Tensor, "B S H"], at_words: Bool[Tensor, "B S"]) -> Float[Tensor, "B H"]:
         return masked_mean(states, at_words)
 
 
@@ -154,13 +148,10 @@ class Hierarchical(EncoderOnly):
         self.reading = READINGS[config.reading](config)
         self.output = nn.Linear(config.d_hidden, target_size)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        check_evaluating(self, maps)
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         embedded = self.dropout(self.embed(src))
-        document = self.reading(embedded, src_mask, parts_of(src, src_mask), maps)
+        document = self.reading(embedded, src_mask, parts_of(src, src_mask))
         return Prediction(self.output(self.dropout(document))[:, None], torch.ones_like(src_mask[:, :1]))
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)

@@ -5,26 +5,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.sections import only_with
 
 ASKING = ("attention", "hard")  # the poolings with one query
 LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
 
-_OF_ENCODERS = {
-    "d_hidden": ("rnn",),
-    "cell": ("rnn",),
-    "n_layers": LAYERED,
-    "n_heads": ("transformer",),
-    "max_scores": ("disan", "disan-scalar"),
-}
-_OF_POOLINGS = {
-    "d_attention": ("structured", *ASKING, "keywords"),
-    "rows": ("structured",),
-    "overlap_weight": ("structured",),
-    "query": ASKING,
-    "reads": ASKING,
-    "n_words": ("keywords", "first-n", "random-n"),
-    **dict.fromkeys(("test_policy", "expected_share", "entropy_weight", "reward_baseline"), ("hard",)),
-}
 
 Weight = Annotated[float, Field(ge=0)]
 
@@ -46,32 +31,76 @@ class PoolingConfig(EncoderOnlyConfig):
         "mean", "max", "last", "attention", "structured", "source2token", "hard", "keywords", "first-n", "random-n"
     ] = Field(description="what makes one vector of all words; hard: of one of them")
     d_model: Count = Field(default=64, description="width of embeddings, of most encoders, and of the hidden layer")
-    d_hidden: Count = Field(default=64, description="rnn: width of the states; each direction has half of it")
-    cell: Literal["gru", "lstm"] = Field(default="lstm", description="rnn: gru | lstm")
-    n_layers: Count = Field(default=1, description="rnn, transformer: layers")
-    n_heads: Count = Field(default=4, description="transformer: attention heads; d_ff is 4 d_model, norms are pre")
+    d_hidden: Count = Field(
+        default=64,
+        description="rnn: width of the states; each direction has half of it",
+        json_schema_extra=only_with(encoder=("rnn",)),
+    )
+    cell: Literal["gru", "lstm"] = Field(
+        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with(encoder=("rnn",))
+    )
+    n_layers: Count = Field(
+        default=1, description="rnn, transformer: layers", json_schema_extra=only_with(encoder=("rnn", "transformer"))
+    )
+    n_heads: Count = Field(
+        default=4,
+        description="transformer: attention heads; d_ff is 4 d_model, norms are pre",
+        json_schema_extra=only_with(encoder=("transformer",)),
+    )
     layer_mix: bool = Field(default=False, description="rnn, transformer: a learned mix of all layers, not the last")
     max_scores: Count = Field(
-        default=50_000_000, description="disan: the most numbers B S^2 d_model of a batch; more are refused"
+        default=50_000_000,
+        description="disan: the most numbers B S^2 d_model of a batch; more are refused",
+        json_schema_extra=only_with(encoder=("disan", "disan-scalar")),
     )
-    d_attention: Count = Field(default=64, description="structured, attention, hard, keywords: inner width, d_a")
-    rows: Count = Field(default=8, description="structured: rows r of weights")
-    overlap_weight: Weight = Field(default=0.0, description="structured: what the penalty |A A^T - I|^2 counts")
+    d_attention: Count = Field(
+        default=64,
+        description="structured, attention, hard, keywords: inner width, d_a",
+        json_schema_extra=only_with(pooling=("structured", "attention", "hard", "keywords")),
+    )
+    rows: Count = Field(
+        default=8, description="structured: rows r of weights", json_schema_extra=only_with(pooling=("structured",))
+    )
+    overlap_weight: Weight = Field(
+        default=0.0,
+        description="structured: what the penalty |A A^T - I|^2 counts",
+        json_schema_extra=only_with(pooling=("structured",)),
+    )
     query: Literal["constant", "first"] = Field(
-        default="constant", description="attention, hard: what asks; first: the encoding of the first token"
+        default="constant",
+        description="attention, hard: what asks; first: the encoding of the first token",
+        json_schema_extra=only_with(pooling=("attention", "hard")),
     )
     reads: Literal["encoded", "embedded"] = Field(
-        default="encoded", description="attention, hard: what is weighed; embedded: the words without their context"
+        default="encoded",
+        description="attention, hard: what is weighed; embedded: the words without their context",
+        json_schema_extra=only_with(pooling=("attention", "hard")),
     )
-    n_words: Count = Field(default=5, description="keywords, first-n, random-n: how many words are read")
+    n_words: Count = Field(
+        default=5,
+        description="keywords, first-n, random-n: how many words are read",
+        json_schema_extra=only_with(pooling=("keywords", "first-n", "random-n")),
+    )
     test_policy: Literal["argmax", "expected"] = Field(
-        default="argmax", description="hard: what is read outside training: the likeliest place, or the expected value"
+        default="argmax",
+        description="hard: what is read outside training: the likeliest place, or the expected value",
+        json_schema_extra=only_with(pooling=("hard",)),
     )
     expected_share: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.5, description="hard: share of training sentences that read the expected value, not a draw"
+        default=0.5,
+        description="hard: share of training sentences that read the expected value, not a draw",
+        json_schema_extra=only_with(pooling=("hard",)),
     )
-    entropy_weight: Weight = Field(default=0.002, description="hard: what the entropy of the draws counts")
-    reward_baseline: bool = Field(default=True, description="hard: less variance by a running mean of the reward")
+    entropy_weight: Weight = Field(
+        default=0.002,
+        description="hard: what the entropy of the draws counts",
+        json_schema_extra=only_with(pooling=("hard",)),
+    )
+    reward_baseline: bool = Field(
+        default=True,
+        description="hard: less variance by a running mean of the reward",
+        json_schema_extra=only_with(pooling=("hard",)),
+    )
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and around the hidden layer")
 
     @model_validator(mode="after")
@@ -85,8 +114,6 @@ class PoolingConfig(EncoderOnlyConfig):
                 f'`layer_mix` needs `encoder` = "rnn" or "transformer" with two layers or more, but that is '
                 f'"{self.encoder}" with `n_layers` = {self.n_layers}'
             )
-        self.refuse_idle("encoder", _OF_ENCODERS)
-        self.refuse_idle("pooling", _OF_POOLINGS)
         return self
 
     @property

@@ -13,8 +13,7 @@ from heedful.attention import Additive, FeatureWise, Mask, attend, elementwise, 
 from heedful.errors import HeedfulError
 from heedful.layers.dropout import Dropout
 from heedful.models.encoders import Encoder
-from heedful.models.recording import record
-from heedful.trace import Map
+from heedful.models.recording import is_recording, record
 
 Weighing = Literal["features", "words"]
 Direction = Literal["past", "future"]
@@ -72,9 +71,7 @@ class DirectionalEncoder(Encoder):
         self.forward_block = DirectionalBlock(d_model, d_model, "past", weighing)
         self.backward_block = DirectionalBlock(d_model, d_model, "future", weighing)
 
-    def forward(
-        self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> list[Float[Tensor, "B S H"]]:
+    def forward(self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]) -> list[Float[Tensor, "B S H"]]:
         """Raises HeedfulError where a batch needs too many scores at once."""
         batch, length, width = x.shape
         if (scores := batch * length**2 * width) > self.max_scores:
@@ -86,8 +83,8 @@ class DirectionalEncoder(Encoder):
         found = []
         for number, block in enumerate((self.forward_block, self.backward_block)):
             u, weights = block(x, real)
-            if maps is not None:
+            if is_recording():
                 mean = weights.mean(dim=1, keepdim=True)
-                record(maps, f"encoder.{number}.self", mean, directed(block.direction, real))
+                record(f"encoder.{number}.self", mean, directed(block.direction, real))
             found.append(u)
         return [self.dropout(torch.cat(found, dim=-1))]

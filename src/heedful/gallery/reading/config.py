@@ -4,7 +4,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from heedful.data.store import PairStore
+from heedful.events import Report
+from heedful.gallery.reading.absent import report_absent
 from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.text.config import TokenizerConfig
 
 
 class ReaderConfig(EncoderOnlyConfig):
@@ -15,6 +19,7 @@ class ReaderConfig(EncoderOnlyConfig):
     """
 
     labels: ClassVar[Labels | None] = "source"
+    one_vocabulary: ClassVar[bool] = True
 
     kind: Literal["reader"] = "reader"  # pyright: ignore[reportIncompatibleVariableOverride]
     attention: Literal["over", "sum"] = Field(description="how the question reads the story: over | sum")
@@ -28,10 +33,22 @@ class ReaderConfig(EncoderOnlyConfig):
             raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
         return self
 
-    @property
-    def one_vocabulary(self) -> bool:
-        """The answer is a word of the story."""
-        return True
+    def check_recipe(self, tokenizer: TokenizerConfig, label_smoothing: float) -> None:
+        """Raise ValueError unless both sides have one vocabulary of words, and nothing is smoothed."""
+        if not tokenizer.joint or tokenizer.source.kind != "words":
+            raise ValueError(
+                f'`model.kind` = "{self.kind}" answers with a word of the source, so both sides need one '
+                'vocabulary of words: set tokenizer.joint = true and tokenizer.source.kind = "words"'
+            )
+        if label_smoothing:
+            raise ValueError(
+                "`training.label_smoothing` gives probability to every word, but a word that the source lacks can have "
+                f'none with model.kind = "{self.kind}": set it to 0'
+            )
+
+    def check_pairs(self, split: str, store: PairStore, report: Report) -> None:
+        """Report answers that no story holds; raise ConfigError where none does."""
+        report_absent(split, store, report)
 
     @property
     def reads_parts(self) -> bool:

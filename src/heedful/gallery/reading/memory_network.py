@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import KeyValue, Map, Mask
+from heedful.attention import KeyValue, Mask
 from heedful.gallery.layers.memory import Hops
 from heedful.gallery.layers.parts import parts_of, story_error
 from heedful.gallery.reading.config import MemoryConfig
@@ -21,7 +21,7 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.summary import masked_mean
 from heedful.models.interface import EncoderOnly, Prediction
-from heedful.models.recording import check_evaluating, record
+from heedful.models.recording import is_recording, record
 
 
 class Sentences(NamedTuple):
@@ -77,10 +77,7 @@ class MemoryNetwork(EncoderOnly):
         self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(config.d_model, target_size, bias=False)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        check_evaluating(self, maps)
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         story = story_of(src, src_mask, self.config.max_memories)
         sentences, ages = story.sentences, self._ages(story.sentences)
         query = self._encoded(self.embed_question, story.question)[:, None]  # [B 1 1 D]
@@ -88,16 +85,16 @@ class MemoryNetwork(EncoderOnly):
             query = query + masked_mean(self._remembered(0, sentences, ages), sentences.filled)[:, None, None]
         read = self.hops(query, self._memories(sentences, ages), Mask.key_padding(sentences.filled))
         for number, hop in enumerate(read.hops):
-            if maps is not None and hop.weights is not None:
+            if is_recording() and hop.weights is not None:
                 weights, ends = (_at_ends(w, story, src.shape[1]) for w in (hop.weights[:, 0, 0], sentences.filled))
-                record(maps, f"reader.{number}.read", weights[:, None, None], Mask.key_padding(ends > 0))
+                record(f"reader.{number}.read", weights[:, None, None], Mask.key_padding(ends > 0))
         logits = self.output(self.dropout(read.query[:, 0]))  # [B 1 V]
         return Prediction(logits, torch.ones_like(logits[..., 0], dtype=torch.bool))
 
     def validation_error(self, source: Sequence[int]) -> str | None:
         return story_error(source)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
     def _ages(self, sentences: Sentences) -> Int[Tensor, "B M"]:

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.attention import Map, Mask, ScatterSum, dot, softmax
+from heedful.attention import Mask, ScatterSum, dot, softmax
 from heedful.gallery.layers.memory import attention_over_attention
 from heedful.gallery.layers.parts import parts_of, story_error
 from heedful.gallery.reading.config import ReaderConfig
@@ -21,7 +21,7 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.recurrent import recur
 from heedful.models.interface import EncoderOnly, Prediction
-from heedful.models.recording import check_evaluating, record
+from heedful.models.recording import record
 from heedful.text.vocabulary import EOS
 
 FLOOR = 1e-12  # the probability of a word that the story does not hold
@@ -52,10 +52,7 @@ class Reader(EncoderOnly):
         )
         self.by_word = ScatterSum(target_size)
 
-    def predict(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None
-    ) -> Prediction:
-        check_evaluating(self, maps)
+    def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         parts = parts_of(src, src_mask)
         rows, asked = torch.arange(len(src), device=src.device), parts.real.sum(dim=1) - 1
         begins = torch.where(asked > 0, parts.ends[rows, asked - 1] + 1, 0)  # of the question
@@ -66,14 +63,14 @@ class Reader(EncoderOnly):
         question = recur(self.question, embedded[rows[:, None], parts.places[rows, asked]], words)
         readable = told & (src != EOS)
         read = self._read(story, question, readable, words)[:, None, None]  # [B 1 1 S]
-        record(maps, "reader.0.read", read, Mask.key_padding(readable))
+        record("reader.0.read", read, Mask.key_padding(readable))
         p = self.by_word(read, src[:, None, :, None])[:, 0]  # [B 1 V]
         return Prediction(p.clamp(min=FLOOR).log(), torch.ones_like(p[..., 0], dtype=torch.bool))
 
     def validation_error(self, source: Sequence[int]) -> str | None:
         return story_error(source)
 
-    def places(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
+    def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.ones_like(n_source)
 
     def _read(

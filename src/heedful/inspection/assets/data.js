@@ -3,6 +3,16 @@
 
 const KINDS = ["decoder.cross", "reader.read", "decoder.self", "encoder.self"];
 const KIND_NAMES = { "decoder.cross": "Cross", "reader.read": "Reader", "decoder.self": "Decoder self", "encoder.self": "Encoder self" };
+// What attends to what, for each kind.
+const KIND_NOTES = {
+  "decoder.cross": "Each step of the output attends to the source tokens.",
+  "reader.read": "The answer attends to the source tokens.",
+  "decoder.self": "Each step of the output attends to the output so far.",
+  "encoder.self": "Each source token attends to all source tokens.",
+};
+const ROW_NOTES = { "decoder.cross": "output token → the one predicted next", "reader.read": "label", "decoder.self": "output token → the one predicted next", "encoder.self": "source token" };
+const COLUMN_NOTES = { "decoder.cross": "source tokens", "reader.read": "source tokens", "decoder.self": "output tokens so far", "encoder.self": "source tokens" };
+const MARKERS = ["<s>", "</s>"];
 
 function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -39,6 +49,13 @@ function kindOf(map) {
 
 function layerOf(map) {
   return Number(map.name.split(".")[1]);
+}
+
+// "Cross-attention, decoder layer 1" for decoder.1.cross.
+function mapTitle(map) {
+  const [stack, layer, source] = map.name.split(".");
+  if (stack === "reader") return `Attention for the label, reading ${layer}`;
+  return `${source === "cross" ? "Cross" : "Self"}-attention, ${stack} layer ${layer}`;
 }
 
 function mapsOfKind(trace, kind) {
@@ -112,7 +129,7 @@ function shortest(value) {
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g;
 
 function isRightToLeft(tokens) {
-  const text = tokens.join("");
+  const text = tokens.filter((token) => !MARKERS.includes(token)).join("");
   return (text.match(RIGHT_TO_LEFT) || []).length > (text.match(/\p{L}/gu) || []).length / 2;
 }
 
@@ -120,6 +137,24 @@ function isRightToLeft(tokens) {
 function isolatedLabel(labels, t) {
   const isolated = (text) => (text.match(RIGHT_TO_LEFT) ? `\u2068${text}\u2069` : text);
   return labels.before ? `${isolated(labels.before[t])} → ${isolated(labels.rows[t])}` : labels.rows[t];
+}
+
+// The same matrix with its first column last: as it is drawn where columns are read from right to left.
+function mirrored(matrix) {
+  const turned = (values) => values.map((_, i) => values[i - (i % matrix.columns) + matrix.columns - 1 - (i % matrix.columns)]);
+  return { ...matrix, weights: turned(matrix.weights), allowed: turned(matrix.allowed) };
+}
+
+// The pieces as one text: the stored one, or the pieces joined as their kind is.
+function textOf(trace, side) {
+  if (trace[`${side}_text`]) return trace[`${side}_text`];
+  const pieces = (side === "source" ? trace.source : trace.predicted).filter((piece) => !MARKERS.includes(piece));
+  const joined = pieces.every((piece) => [...piece].length === 1) || pieces.some((piece) => piece.startsWith("▁"));
+  return pieces.join(joined ? "" : " ").replace(/[▁␣]/g, " ").trim();
+}
+
+function shortened(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 // The state of the page: which trace, map and heads, what is pinned, how it looks. `heads` null = all.

@@ -83,8 +83,9 @@ function paintGrid(context, matrix, each, colour) {
 }
 
 function paintNumbers(context, matrix, each, scale) {
-  context.font = `${Math.round(each * 0.3)}px ui-sans-serif, system-ui, sans-serif`;
+  context.font = `${Math.round(Math.min(each * 0.3, 16 * (window.devicePixelRatio || 1)))}px ui-sans-serif, system-ui, sans-serif`;
   context.textAlign = "center";
+  context.direction = "ltr"; // the point stands before the digits in every script
   context.textBaseline = "middle";
   matrix.weights.forEach((weight, i) => {
     if (!matrix.allowed[i] || weight < 0.095) return;
@@ -114,31 +115,48 @@ function escapeXml(text) {
   return text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]);
 }
 
-// The matrix as a standalone vector graphic, in light colours, for a paper.
-function svgOf(matrix, rows, columns, name, scale) {
+// The matrix as a standalone vector graphic, in light colours, for a paper; `turned` begins its columns at the right.
+function svgOf(matrix, { rows, columns, name, axes, turned }, scale) {
   const cell = 18;
-  const longest = (labels) => 8 + 7 * Math.max(...labels.map((label) => [...label].length));
-  const [left, top] = [longest(rows), longest(columns)];
+  const wide = (label) => 7 * [...label].length;
+  const slanted = columns.some((label) => wide(label) > cell);
+  const beside = 8 + Math.max(...rows.map(wide));
+  const above = 24 + (slanted ? 14 + 0.77 * Math.max(...columns.map(wide)) : 18);
+  const overhang = slanted ? 0.65 * Math.max(...columns.map(wide)) : 0;
+  const [left, top] = [turned ? overhang + 4 : beside + 18, above];
   const [width, height] = [matrix.columns * cell, matrix.rows * cell];
+  const total = Math.max(left + width + (turned ? beside + 18 : overhang + 4), left + wide(axes.columns), 260);
+  const at = (s) => left + (turned ? matrix.columns - 1 - s : s) * cell;
   const cells = Array.from(matrix.weights, (weight, i) => {
-    const [x, y] = [left + (i % matrix.columns) * cell, top + Math.floor(i / matrix.columns) * cell];
+    const [x, y] = [at(i % matrix.columns), top + Math.floor(i / matrix.columns) * cell];
     if (!matrix.allowed[i]) return `<path d="M${x} ${y + cell}l${cell}-${cell}" stroke="#999"/>`;
     if (weight < 0.004) return "";
     return `<rect x="${x}" y="${y}" width="${cell}" height="${cell}" fill="rgb(${shade(scale, weight)})"/>`;
   });
   const text = (x, y, label, extra) => `<text x="${x}" y="${y}" ${extra}>${escapeXml(label)}</text>`;
-  const rowTexts = rows.map((label, t) => text(left - 5, top + t * cell + 13, label, 'text-anchor="end"'));
+  const beyond = turned ? left + width + 5 : left - 5;
+  const rowTexts = rows.map((label, t) => text(beyond, top + t * cell + 13, label, `class="label" text-anchor="${turned ? "start" : "end"}"`));
   const columnTexts = columns.map((label, s) => {
-    const x = left + s * cell + 13;
-    return text(x, top - 5, label, `transform="rotate(-90 ${x} ${top - 5})"`);
+    const [x, y] = [at(s) + cell / 2, top - 6];
+    if (!slanted) return text(x, y, label, 'class="label" text-anchor="middle"');
+    const [angle, anchor] = turned ? [50, "end"] : [-50, "start"];
+    return text(x, y, label, `class="label" text-anchor="${anchor}" transform="rotate(${angle} ${x} ${y})"`);
   });
+  const foot = top + Math.max(height, wide(axes.rows)) + 20;
+  const aside = turned ? left + width + beside + 6 : 12;
+  const bar = scale.map((_, i) => `<rect class="scale" x="${134 + 6 * i}" y="${foot - 9}" width="6" height="10" fill="rgb(${shade(scale, i / (scale.length - 1))})"/>`);
   return (
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${left + width + 1}" height="${top + height + 1}" ` +
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${total}" height="${foot + 10}" viewBox="0 0 ${total} ${foot + 10}" ` +
     `font-family="DejaVu Sans Mono, monospace" font-size="11"><title>${escapeXml(name)}</title>` +
     cells.join("") +
     `<rect x="${left}" y="${top}" width="${width}" height="${height}" fill="none" stroke="#999" stroke-width=".5"/>` +
     rowTexts.join("") +
     columnTexts.join("") +
+    text(turned ? left + width : left, 12, axes.columns, `fill="#666" text-anchor="${turned ? "end" : "start"}"`) +
+    text(aside, top, axes.rows, `fill="#666" text-anchor="${turned ? "start" : "end"}" transform="rotate(${turned ? 90 : -90} ${aside} ${top})"`) +
+    text(6, foot, "attention weight 0", 'fill="#666"') +
+    bar.join("") +
+    text(140 + 6 * scale.length, foot, "1", 'fill="#666"') +
     "</svg>\n"
   );
 }

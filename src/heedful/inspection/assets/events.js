@@ -104,6 +104,14 @@ function listenToPlaces() {
   });
 }
 
+// What a saved graphic shows beside the weights.
+function drawing() {
+  const { labels, kind, turned } = now;
+  const axes = { rows: `${ROW_NOTES[kind]} (query)`, columns: `${COLUMN_NOTES[kind]} (keys)` };
+  const rows = labels.rows.map((_, t) => isolatedLabel(labels, t));
+  return { rows, columns: labels.columns, name: at("map-name").textContent, axes, turned };
+}
+
 function listenToControls() {
   at("heads").addEventListener("click", (event) => {
     const button = event.target.closest(".thumb");
@@ -117,7 +125,7 @@ function listenToControls() {
   });
   at("share").addEventListener("input", () => {
     set({ share: Number(at("share").value) });
-    at("share-value").textContent = `${state.share} %`;
+    at("share-value").textContent = `${state.share}\u00a0%`;
     showFocus();
   });
   at("theme").addEventListener("click", () => {
@@ -127,7 +135,7 @@ function listenToControls() {
   const rows = (label) => now.labels.rows.map((_, t) => label(now.labels, t));
   at("save-csv").onclick = () => save(fileName("csv"), "text/csv", csvOf(now.matrix, rows(rowLabel), now.labels.columns));
   at("save-svg").onclick = () =>
-    save(fileName("svg"), "image/svg+xml", svgOf(now.matrix, rows(isolatedLabel), now.labels.columns, at("map-name").textContent, data.scale.light.map(rgbOf)));
+    save(fileName("svg"), "image/svg+xml", svgOf(now.matrix, drawing(), data.scale.light.map(rgbOf)));
 }
 
 function listenToKeys() {
@@ -147,7 +155,8 @@ function listenToKeys() {
       if (next) moveFocus(event.target, next);
     } else if (event.key in moves) {
       event.preventDefault();
-      moveCell(moves[event.key]);
+      const [down, right] = moves[event.key];
+      moveCell([down, now.turned ? -right : right]);
     } else if ("[]".includes(event.key)) stepHead(event.key === "[" ? -1 : 1);
     else if ("{}".includes(event.key)) stepLayer(event.key === "{" ? -1 : 1);
   });

@@ -63,7 +63,7 @@ function showBands({ row, column }) {
     if (place !== null) at(id).style[axis] = `${place * cell}px`;
   };
   band("band-row", row, "top");
-  band("band-column", column, "left");
+  band("band-column", column, "insetInlineStart");
   for (const label of document.querySelectorAll("#rows .label, #columns .label")) {
     label.classList.toggle("active", (label.dataset.axis === "row" ? row : column) === Number(label.dataset.place));
   }
@@ -75,6 +75,7 @@ function showTable({ row, column }) {
   if (row !== null) table.replaceChildren(...lineTable("row", row));
   else if (column !== null) table.replaceChildren(...lineTable("column", column));
   else table.replaceChildren(...overview());
+  table.classList.toggle("overview", row === null && column === null);
   const pinned = hover === null && (state.row !== null || state.column !== null);
   table.classList.toggle("pinned", pinned);
 }
@@ -83,8 +84,8 @@ function lineTable(axis, index) {
   const { labels, matrix, trace } = now;
   const isRow = axis === "row";
   const name = isRow ? rowLabel(labels, index) : labels.columns[index];
-  const p = isRow && labels.before ? ` · p ${Math.exp(trace.log_p[index]).toFixed(3)}` : "";
-  const caption = make("caption", {}, [make("bdi", { textContent: name }), ` ${isRow ? "reads" : "is read by"}${p}`]);
+  const p = isRow && labels.before ? ` · probability ${Math.exp(trace.log_p[index]).toFixed(3)}` : "";
+  const caption = make("caption", {}, [make("bdi", { textContent: name }), ` ${isRow ? "attends to" : "is attended to by"}${p}`]);
   const order = ranked(lineOf(matrix, axis, index));
   const shown = state.sort === "place" ? [...order].sort((a, b) => a.place - b.place) : order;
   const kept = new Set(largest(order, state.share / 100).map((entry) => entry.place));
@@ -92,7 +93,7 @@ function lineTable(axis, index) {
     const label = isRow ? labels.columns[entry.place] : rowLabel(labels, entry.place);
     const line = make("tr", { className: kept.has(entry.place) ? "kept" : "" }, [
       make("td", { textContent: entry.place }),
-      make("th", { scope: "row" }, [make("bdi", { textContent: label })]),
+      make("th", { scope: "row", title: label }, [make("bdi", { textContent: label })]),
       entry.allowed ? weightCell(entry.weight) : make("td", { className: "masked", textContent: "masked" }),
       make("td", { textContent: entry.allowed && isRow ? entry.cumulative.toFixed(3) : "" }),
     ]);
@@ -106,9 +107,9 @@ function lineTable(axis, index) {
   };
   const head = make("tr", {}, [
     sorter("place", "#"),
-    make("th", { scope: "col", textContent: isRow ? "token" : "row" }),
+    make("th", { scope: "col", textContent: isRow ? "key" : "query" }),
     sorter("weight", "weight"),
-    make("th", { scope: "col", textContent: isRow ? "sum" : "" }),
+    make("th", { scope: "col", textContent: isRow ? "sum" : "", title: isRow ? "of the weights down to this one, the largest first" : "" }),
   ]);
   return [caption, make("thead", {}, [head]), make("tbody", {}, lines)];
 }
@@ -126,16 +127,16 @@ function overview() {
     const nothing = best.weight <= 0;
     const line = make("tr", {}, [
       make("td", { textContent: t }),
-      make("th", { scope: "row" }, [make("bdi", { textContent: rowLabel(labels, t) })]),
+      make("th", { scope: "row", title: rowLabel(labels, t) }, [make("bdi", { textContent: rowLabel(labels, t) })]),
       make("td", { className: "text" }, [make("bdi", { textContent: nothing ? "nothing" : labels.columns[best.place] })]),
       nothing ? make("td") : weightCell(best.weight),
     ]);
     Object.assign(line.dataset, { axis: "row", place: t });
     return line;
   });
-  const names = ["#", "row", "reads most", "weight"];
+  const names = ["#", "query", "top key", "weight"];
   const head = make("tr", {}, names.map((textContent) => make("th", { scope: "col", textContent })));
-  return [make("caption", { textContent: "Every row" }), make("thead", {}, [head]), make("tbody", {}, lines)];
+  return [make("caption", { textContent: "Largest weight of each query" }), make("thead", {}, [head]), make("tbody", {}, lines)];
 }
 
 function showTip(event, cell) {
@@ -147,7 +148,7 @@ function showTip(event, cell) {
   const exact = map.encoding === "float32" ? shortest(entry.weight) : `${entry.weight.toFixed(3)} ± 0.002`;
   tip.replaceChildren(
     make("b", { textContent: entry.allowed ? exact : "masked" }),
-    make("span", {}, [make("bdi", { textContent: rowLabel(labels, cell.row) }), " reads ", make("bdi", { textContent: labels.columns[cell.column] })]),
+    make("span", {}, [make("bdi", { textContent: rowLabel(labels, cell.row) }), " attends to ", make("bdi", { textContent: labels.columns[cell.column] })]),
   );
   const [width, height] = [tip.offsetWidth, tip.offsetHeight];
   const x = event.clientX + 16 + width > innerWidth ? event.clientX - width - 12 : event.clientX + 16;

@@ -34,7 +34,9 @@ function compute() {
   const trace = data.traces[state.trace];
   const map = trace.maps.find((one) => one.name === state.map);
   const kind = kindOf(map);
-  now = { trace, map, kind, labels: labelsOf(trace, kind), matrix: matrixOf(map, headsOf(state, map)), look: look() };
+  const labels = labelsOf(trace, kind);
+  const turned = isRightToLeft(labels.columns); // the columns begin at the right
+  now = { trace, map, kind, labels, turned, matrix: matrixOf(map, headsOf(state, map)), look: look() };
 }
 
 function show() {
@@ -49,7 +51,12 @@ function show() {
 }
 
 function showHeader() {
-  at("title").textContent = data.title;
+  const { trace } = now;
+  const [source, output] = [textOf(trace, "source"), textOf(trace, "output")];
+  at("title").textContent = shortened(source, 300) || "∅";
+  document.title = `${shortened(source, 80) || data.title} · attention`;
+  at("output-text").textContent = shortened(output, 300) || "nothing";
+  at("score").replaceChildren(...scoreParts(trace));
   at("theme").textContent = { auto: "◐ auto", light: "☀ light", dark: "☾ dark" }[state.theme];
   if (data.traces.length < 2) return;
   const option = (trace, i) => make("option", { value: i, selected: i === state.trace, textContent: sentenceName(trace, i) });
@@ -65,11 +72,21 @@ function showHeader() {
   at("traces").replaceChildren(step("‹", -1, "Previous sentence"), select, step("›", 1, "Next sentence"));
 }
 
+// The score of the output, in the words of the field, and the model that gave it.
+function scoreParts({ log_p }) {
+  const sum = log_p.reduce((a, b) => a + b, 0);
+  const parts = [make("b", { textContent: `log-probability ${minus(sum.toFixed(3))}` })];
+  if (log_p.length > 1) parts.push(`, ${minus((sum / log_p.length).toFixed(3))} a token`);
+  if (data.title) parts.push(" · model ", make("bdi", { textContent: data.title }));
+  return parts;
+}
+
+function minus(number) {
+  return number.replace("-", "\u2212");
+}
+
 function sentenceName(trace, i) {
-  const pieces = trace.source.slice(0, -1);
-  const joined = pieces.every((piece) => [...piece].length === 1) || pieces.some((piece) => piece.startsWith("▁"));
-  const plain = pieces.join(joined ? "" : " ").replace(/[▁␣]/g, " ").trim();
-  return `${i} · ${plain.length > 60 ? `${plain.slice(0, 59)}…` : plain}`;
+  return `${i} · ${shortened(textOf(trace, "source"), 60)}`;
 }
 
 function chooseTrace(trace) {
@@ -83,15 +100,18 @@ function chooseTrace(trace) {
 function showTokens() {
   const { trace, kind, labels } = now;
   const names = {
-    "encoder.self": ["source", "source"],
-    "decoder.self": ["consumed", "predicted"],
-    "decoder.cross": ["source", "predicted"],
-    "reader.read": ["source", "predicted"],
+    "encoder.self": ["Source", "Source"],
+    "decoder.self": ["Output so far", "Next token"],
+    "decoder.cross": ["Source", "Output"],
+    "reader.read": ["Source", "Label"],
   }[kind];
-  at("read-name").replaceChildren(names[0], make("small", { textContent: "is read" }));
-  at("query-name").replaceChildren(names[1], make("small", { textContent: "reads" }));
+  at("read-name").replaceChildren(names[0], make("small", { textContent: "is attended to (keys)" }));
+  at("query-name").replaceChildren(names[1], make("small", { textContent: "attends (queries)" }));
   fillTokens(at("read"), labels.columns, "column", null);
   fillTokens(at("query"), labels.rows, "row", labels.before ? trace.log_p : null);
+  const ribbon = make("span", {}, [make("i", { className: "ribbon" }), " a ribbon is a large attention weight: the thicker, the larger"]);
+  const bar = make("span", {}, [make("i", { className: "p" }), " the bar below a token is its probability, given those before it: full width is 1"]);
+  at("legend").replaceChildren(ribbon, ...(labels.before ? [bar] : []));
   boxes = null;
 }
 
@@ -121,9 +141,11 @@ function showChoice() {
     ...kinds.map((one) => {
       const button = make("button", { type: "button", textContent: KIND_NAMES[one], ariaPressed: String(one === kind) });
       button.onclick = () => chooseKind(one);
+      button.title = KIND_NOTES[one];
       return button;
     }),
   );
+  at("kind-note").textContent = `${KIND_NOTES[kind]} Each small map is a head of a layer; choose one.`;
   const maps = mapsOfKind(trace, kind);
   const widest = Math.max(...maps.map((one) => one.heads));
   const several = widest > 1;
@@ -137,16 +159,17 @@ function showChoice() {
   }
   at("heads").replaceChildren(...cells);
   at("share").value = state.share;
-  at("share-value").textContent = `${state.share} %`;
+  at("share-value").textContent = `${state.share}\u00a0%`;
   markChoice(map);
 }
 
 function thumb(map, heads) {
   const canvas = make("canvas");
   const grey = document.documentElement.dataset.theme === "dark" || (state.theme === "auto" && dark.matches) ? 46 : 228;
-  paintPixels(canvas, matrixOf(map, heads || headsOf({ heads: null }, map)), now.look.scale, [grey, grey, grey, 255]);
+  const matrix = matrixOf(map, heads || headsOf({ heads: null }, map));
+  paintPixels(canvas, now.turned ? mirrored(matrix) : matrix, now.look.scale, [grey, grey, grey, 255]);
   canvas.className = Math.max(map.rows, map.columns) > 40 ? "fine" : "";
-  const button = make("button", { type: "button", className: "thumb", title: `${map.name}, ${headName(heads, map)}` }, [canvas]);
+  const button = make("button", { type: "button", className: "thumb", title: `${mapTitle(map)}, ${headName(heads, map)}` }, [canvas]);
   button.ariaLabel = button.title;
   Object.assign(button.dataset, { map: map.name, heads: heads ? heads[0] : "mean" });
   return button;
@@ -179,9 +202,11 @@ function chooseHeads(map, heads) {
 }
 
 function showMap() {
-  const { map, labels, matrix } = now;
+  const { map, kind, labels, matrix, turned } = now;
   document.querySelector("main").classList.toggle("long", matrix.columns > 30);
-  at("map-name").textContent = `${map.name} · ${headName(state.heads, map)}`;
+  at("map-name").textContent = `${mapTitle(map)} · ${headName(state.heads, map)}`;
+  at("heat").dir = turned ? "rtl" : "ltr";
+  at("corner").querySelector("b").textContent = turned ? "←" : "→";
   const fill = (id, texts, axis) =>
     at(id).replaceChildren(
       ...texts.map((text, place) => {
@@ -191,34 +216,71 @@ function showMap() {
       }),
     );
   const piece = (text) => make("bdi", { textContent: text });
-  fill("columns", labels.columns.map(piece), "column");
-  fill("rows", labels.rows.map((_, t) => make("span", {}, labels.before ? [piece(labels.before[t]), " → ", piece(labels.rows[t])] : [piece(labels.rows[t])])), "row");
+  fill("columns", labels.columns.map((text) => make("span", {}, [piece(text)])), "column");
+  fill("rows", labels.rows.map((_, t) => make("span", { dir: "ltr" }, labels.before ? [piece(labels.before[t]), " → ", piece(labels.rows[t])] : [piece(labels.rows[t])])), "row");
   const steps = data.scale.light.map((_, i) => `rgb(${now.look.scale[i]})`);
   at("scale").style.background = `linear-gradient(90deg, ${steps.join(",")})`;
   at("map-note").textContent =
+    `Rows: ${ROW_NOTES[kind]} (the query). Columns: ${COLUMN_NOTES[kind]} (the keys). A cell is the share of a row's attention that goes to a column. ` +
     (map.encoding === "uint8" ? "Weights are rounded to 1/255 in this file. " : "") +
-    (matrix.allowed.includes(0) ? "Hatched: masked, may not be read." : "");
+    (matrix.allowed.includes(0) ? "Hatched: masked, may not be attended to." : "");
   sizeMap();
 }
 
+const SLANT = (50 * Math.PI) / 180; // of column labels that are wider than a cell
+const [SMALLEST_CELL, COMFORTABLE_CELL, LARGEST_CELL] = [13, 30, 76];
+
 function sizeMap() {
-  const { matrix, look: colours } = now;
+  const { matrix, turned, look: colours } = now;
   const heat = at("heat");
-  let cell = 12;
-  for (let pass = 0; pass < 3; pass++) {
-    heat.style.setProperty("--cell", `${cell}px`); // larger cells have larger labels, which leave less room
-    const room = heat.clientWidth - at("rows").offsetWidth - 2;
-    cell = Math.max(13, Math.min(46, Math.floor(room / matrix.columns)));
+  let cell = SMALLEST_CELL;
+  for (let pass = 0; pass < 4; pass++) {
+    const overhang = sizeLabels(cell); // larger cells have larger labels, which leave less room
+    const wide = heat.parentElement.clientWidth - 2 * parseFloat(getComputedStyle(heat.parentElement).paddingLeft);
+    const across = (wide - at("rows").offsetWidth - overhang - 2) / matrix.columns;
+    const headings = at("columns").offsetHeight + 2;
+    const down = (roomBelow() - headings) / matrix.rows;
+    const comfortable = Math.min(COMFORTABLE_CELL, (0.85 * innerHeight - headings) / matrix.rows);
+    cell = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(Math.min(across, Math.max(down, comfortable)))));
   }
+  sizeLabels(cell);
   now.cell = cell;
+  paintCells(at("cells"), turned ? mirrored(matrix) : matrix, cell, colours);
+}
+
+// The height that the map may take without the page becoming longer than the window; where the panels stand below each
+// other, the page scrolls anyway, and cells are as large as they read well.
+function roomBelow() {
+  if (innerWidth <= 1180) return now.matrix.rows * 48 + at("columns").offsetHeight;
+  const top = at("heat").getBoundingClientRect().top + scrollY;
+  return innerHeight - top - at("map-note").offsetHeight - document.querySelector("footer").offsetHeight - 44;
+}
+
+// Sets cells and labels to this size, and returns how far the last label stands out over its column. Column labels stand
+// upright where they fit; those that do not rise in the direction of reading, and all do where more than a third is wide.
+function sizeLabels(cell) {
+  const heat = at("heat");
   heat.style.setProperty("--cell", `${cell}px`);
-  paintCells(at("cells"), matrix, cell, colours);
+  const labels = [...at("columns").children];
+  labels.forEach((label) => label.classList.remove("slant"));
+  const widths = labels.map((label) => label.firstChild.offsetWidth);
+  const wide = widths.map((width) => width > cell - 2);
+  const all = 3 * wide.filter(Boolean).length > labels.length;
+  const slanted = wide.map((one) => one || all);
+  labels.forEach((label, place) => label.classList.toggle("slant", slanted[place]));
+  const reach = widths.filter((_, place) => slanted[place]);
+  const above = reach.length ? Math.max(...reach) * Math.sin(SLANT) + 26 : 28;
+  const overhang = slanted.at(-1) ? Math.max(0, widths.at(-1) * Math.cos(SLANT) + 8 - cell / 2) : 0;
+  heat.style.setProperty("--above", `${Math.ceil(above)}px`);
+  heat.style.setProperty("--overhang", `${Math.ceil(overhang)}px`);
+  return Math.ceil(overhang);
 }
 
 function cellAt(event) {
   const box = at("cells").getBoundingClientRect();
   const row = Math.floor((event.clientY - box.top) / now.cell);
-  const column = Math.floor((event.clientX - box.left) / now.cell);
+  const place = Math.floor((event.clientX - box.left) / now.cell);
+  const column = now.turned ? now.matrix.columns - 1 - place : place;
   const inside = row >= 0 && row < now.matrix.rows && column >= 0 && column < now.matrix.columns;
   return inside ? { row, column } : null;
 }

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from heedful.data.batch import labels_of
 from heedful.models.interface import Prediction
 from heedful.text.vocabulary import EOS, PAD
-from heedful.training.answers import place_losses
+from heedful.training.label_losses import position_losses
 
 LABELS = torch.tensor([[5, 4, 7], [6, PAD, PAD]])
 
@@ -20,7 +20,7 @@ def answer() -> Prediction:
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_is_torchs_cross_entropy(epsilon: float) -> None:
     found = answer()
-    smoothed, nll = place_losses(found, LABELS, epsilon, "all")
+    smoothed, nll = position_losses(found, LABELS, epsilon, "all")
     logits = found.logits.float().flatten(0, 1)
 
     def by_torch(smoothing: float) -> Tensor:
@@ -39,10 +39,12 @@ def test_nobody_predicts_the_end() -> None:
 def test_what_is_behind_the_end_has_no_part() -> None:
     found = answer()
     wild = found._replace(logits=found.logits.masked_fill(~found.mask[:, :, None], 1e9))
-    for one, other in zip(place_losses(found, LABELS, 0.1, "all"), place_losses(wild, LABELS, 0.1, "all"), strict=True):
+    for one, other in zip(
+        position_losses(found, LABELS, 0.1, "all"), position_losses(wild, LABELS, 0.1, "all"), strict=True
+    ):
         assert torch.equal(one, other)
 
 
 def test_one_label_a_place() -> None:
     with pytest.raises(ValueError, match=r"`labels` must be one a place \(\[3, 1\]\), but are \[3, 2\]"):
-        place_losses(answer(), torch.tensor([[5, 4, 7], [6, 6, PAD]]), 0.0, "all")
+        position_losses(answer(), torch.tensor([[5, 4, 7], [6, 6, PAD]]), 0.0, "all")

@@ -8,9 +8,10 @@ import pytest
 from tests.pipeline.little import MEASURING
 
 from heedful.errors import ConfigError
-from heedful.pipeline.absent import Absent, absent_answers
-from heedful.pipeline.prepare import Prepared, prepare
+from heedful.gallery.reading.absent import Absent, absent_answers
+from heedful.pipeline.prepare import prepare
 from heedful.recipe.recipe import load_recipe
+from heedful.tasks.task import Encoded
 
 READER = (
     "model.kind=reader",
@@ -18,12 +19,12 @@ READER = (
     "tokenizer.source.kind=words",
     "tokenizer.source.separator=|||",
     "training.label_smoothing=0",
-    *MEASURING,
+    *(setting for setting in MEASURING if "search.beam" not in setting),
 )
 PAIRS = ["a b ||| c ||| what a\tb", "a ||| b ||| what d\td", "what\tc", "c ||| d ||| what\tc", "a ||| a\tb"]
 
 
-def prepared(folder: Path, lines: list[str]) -> tuple[Prepared, list[Mapping[str, Any]]]:
+def prepared(folder: Path, lines: list[str]) -> tuple[Encoded, list[Mapping[str, Any]]]:
     """With the same lines to train, and others as dev; and what it warned of."""
     (folder / "train.tsv").write_text("".join(f"{line}\n" for line in lines))
     (folder / "dev.tsv").write_text("a c ||| what\tc\n")

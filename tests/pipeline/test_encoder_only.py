@@ -291,3 +291,10 @@ def test_a_reader_needs_answers_in_its_stories(tmp_path: Path) -> None:
     settings += ["evaluation.metrics=['accuracy']"]
     with pytest.raises(ConfigError, match="train: no story holds its answer, in any of 20 pairs"):
         dry_run(load_recipe(None, settings).config, tmp_path / "run")
+
+
+def test_its_report_has_pictures_where_it_attends(run: Path, heedful: Callable) -> None:
+    assert heedful("report", str(run)).code == 0
+    page = (run / "report.html").read_text("utf-8")
+    assert '<section id="scores"' in page
+    assert '<section id="attention"' not in page  # this one has no attention
