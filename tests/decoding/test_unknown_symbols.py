@@ -1,4 +1,4 @@
-"""What no model can write is refused, never written as the sign ⁇: prefixes, phrases, samples; blank lines stay blank."""
+"""What no model can write is refused and never written as ⁇: prefixes, phrases, samples; blank lines stay blank."""
 
 from pathlib import Path
 
