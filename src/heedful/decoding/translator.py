@@ -10,7 +10,7 @@ from typing import final
 
 import torch
 
-from heedful.decoding.backend import Backend
+from heedful.decoding.backend import TRACED_LENGTHS, Backend
 from heedful.decoding.config import SearchConfig, with_changes
 from heedful.decoding.rules import Requesting, Rules
 from heedful.decoding.search import Hypothesis, Request
@@ -104,6 +104,7 @@ class Translator:
         target_ids = self._best_ids(source) if target is None else self.tokenizers.target.encode(target)
         pair = (self.tokenizers.source.encode(source), target_ids)
         self.backend.check_pairs([pair])
+        check_traced(pair, self.search.max_source)
         pieces = ([side.piece(index) for index in ids] for side, ids in zip(self.tokenizers, pair, strict=True))
         output = self.tokenizers.target.decode(target_ids) if target is None else target
         return check_trace(self.backend.trace(pair, *pieces)._replace(source_text=source, output_text=output))
@@ -151,6 +152,14 @@ def refuse_single_text(name: str, lines: Sequence[str]) -> None:
     """Raises TypeError for a string: it is a sequence of strings too, but nobody means to translate its letters."""
     if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"`{name}` must be a list of strings, one a line, but is {lines!r:.60}.")
+
+
+def check_traced(pair: tuple[Sequence[int], Sequence[int]], max_source: int) -> None:
+    """Raises HeedfulError for a pair of which too many weights would be kept."""
+    tokens, most = 1 + max(map(len, pair)), TRACED_LENGTHS * max_source
+    if tokens > most:
+        hint = "Show a sentence at a time: each layer and head has a weight for each two tokens."
+        raise HeedfulError(f"A text has {tokens:,} tokens, but {most:,} can be shown.", hint=hint)
 
 
 def refuse_no_text(name: str, text: str) -> None:
