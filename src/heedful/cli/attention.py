@@ -26,7 +26,7 @@ def list_members(as_json: AsJson = False) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A name of `heedful attention list`, or a usual other.")],
+    name: Annotated[str, typer.Argument(help="A name of `heedful attention list`.")],
     as_json: AsJson = False,
 ) -> None:
     """Show one member: its slots, equation, source and code, what it is not good for, and what it came to."""
