@@ -21,7 +21,11 @@ class Mirror:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.model = None
+        self.backend = self
         self.tokenizers = Tokenizers(tokenizer, tokenizer)
+
+    def decoder(self, what: str) -> None:
+        """It has one, so to say."""
 
     def check_pairs(self, pairs: list, first: int) -> None:
         """Every pair is short enough."""

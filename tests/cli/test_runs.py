@@ -60,7 +60,7 @@ class TestShow:
     def test_text(self, folder: Path, heedful: Callable) -> None:
         out = heedful("runs", "show", str(folder / "first")).out
         assert "30 updates, 3.0 minutes" in out
-        assert "nrefs:1|case:mixed" in out
+        assert "nrefs:1|form:NFC|case:mixed" in out
         assert "one symbol" in out
 
     def test_nothing_recorded_yet(self, folder: Path, heedful: Callable) -> None:
