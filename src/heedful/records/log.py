@@ -53,7 +53,7 @@ def _event(line: str, place: str) -> dict[str, Any]:
             raise HeedfulError(f"{place} is damaged: it is not as it was written.", hint=EDITED)
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HeedfulError(f"{place} is no JSON: {error}.", hint=EDITED) from None
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
         raise HeedfulError(f"{place} is no event.", hint=EDITED)
