@@ -16,7 +16,6 @@ from heedful.config import (
     Layer,
     differences,
     flatten,
-    line_of,
     merge,
     parse_overrides,
     read_toml,
@@ -26,6 +25,7 @@ from heedful.config import (
     to_tree,
 )
 from heedful.errors import ConfigError
+from heedful.toml import DEEPEST, line_of
 
 
 class Engine(Config):
@@ -108,6 +108,31 @@ class TestReading:
             boat('name = "Swan"\nlength = long\n', tmp_path)
         assert "quotes" in str(caught.value.hint)
 
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("length = " + "9" * 5000, "line 2: a number of thousands of digits."),
+            ("length = 9223372036854775808", "line 2: `length` is 9e+18, but a whole number has 64 bits."),
+            (
+                "engine.power = -9223372036854775809",
+                "line 2: `engine.power` is -9e+18, but a whole number has 64 bits.",
+            ),
+            ("ratios = " + "[" * 5000, f"its lists or tables nest more than {DEEPEST} deep."),
+            ("a." * 5000 + "b = 1", f"its lists or tables nest more than {DEEPEST} deep."),
+            ("engine = " + "{a = " * 400 + "1" + "}" * 400, f"its lists or tables nest more than {DEEPEST} deep."),
+            ('name = "\\ud83d"', "Escaped character is not a Unicode scalar value"),
+            ('name = "\\u0000"', "line 2: `name` holds a NUL character."),
+        ],
+    )
+    def test_what_nobody_can_hold(self, line: str, message: str, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError) as caught:
+            boat(f"\n{line}\n", tmp_path)
+        assert caught.value.message.startswith(f"{tmp_path / 'boat.toml'}: {message}")
+        assert caught.value.hint
+
+    def test_the_largest_number(self, tmp_path: Path) -> None:
+        assert boat(f"length = {2**63 - 1}\n", tmp_path).values == {"length": 2**63 - 1}
+
     def test_key_given_twice(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"boat\.toml: .*line 2"):
             boat("length = 1\nlength = 2\n", tmp_path)
@@ -129,6 +154,39 @@ class TestOverrides:
     )
     def test_values(self, assignment: str, values: dict) -> None:
         assert parse_overrides([assignment]).values == values
+
+    @pytest.mark.parametrize("raw", ["42", "2024-01-01", "07:30:00", "true", "1_000", "nan", "4.50", "0x1F"])
+    def test_a_key_of_text_takes_what_was_typed(self, raw: str) -> None:
+        overrides = parse_overrides([f"name={raw}", f"engine.maker={raw}"])
+        found = resolve(Boat, [overrides]).config
+        assert (found.name, found.engine.maker) == (raw, raw)
+        assert resolve(Boat, [overrides]).origins["name"] == "command line"
+
+    def test_other_keys_do_not(self) -> None:
+        found = resolve(Boat, [NAMED, parse_overrides(["length=42", "engine.power=42", "sails=true"])]).config
+        assert (found.length, found.engine.power, found.sails) == (42.0, 42, True)
+        assert "must be a valid string, but is [1]" in refusal(parse_overrides(["name=[1]"])).message
+        assert "must be a valid string, but is 42" in refusal(Layer("file", {"name": 42})).message
+
+    def test_bytes_that_are_no_utf8(self) -> None:
+        with pytest.raises(ConfigError, match=r"command line: `name` is no UTF-8 text: 'r\\udcff'"):
+            parse_overrides(["name=r\udcff"])
+
+    @pytest.mark.parametrize(
+        ("raw", "message"),
+        [
+            ("9" * 5000, "`length`: a number of thousands of digits."),
+            (str(2**63), "`length` is 9e+18, but a whole number has 64 bits."),
+            ("[" * 3000 + "]" * 3000, f"`length`: its lists or tables nest more than {DEEPEST} deep."),
+            ("[" * 30 + "]" * 30, f"`length`: its lists or tables nest more than {DEEPEST} deep."),
+            ('"a\\u0000b"', "`length` holds a NUL character."),
+        ],
+    )
+    def test_what_toml_allows_and_nobody_can_hold(self, raw: str, message: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            parse_overrides([f"length={raw}"])
+        assert caught.value.message == f"command line: {message}"
+        assert caught.value.hint
 
     def test_later_wins(self) -> None:
         assert parse_overrides(["length=1", "length=2"]).values == {"length": 2}
@@ -202,7 +260,13 @@ class TestResolving:
     def test_unknown_key_that_belongs_elsewhere(self) -> None:
         error = refusal(NAMED, parse_overrides(["power=9"]))
         assert error.message == "command line: unknown key `power`."
-        assert error.hint == "Did you mean `engine.power`?"
+        assert error.hint == "Did you mean `engine.power` or `spare.power`?"
+
+    @pytest.mark.parametrize("wrong", ["makre", "maker", "spare.makr"])
+    def test_the_nearest_key_of_all_tables(self, wrong: str) -> None:
+        """`makre` is nearer to `maker` of a table than to any key beside it."""
+        near = "`spare.maker`" if "." in wrong else "`engine.maker` or `spare.maker`"
+        assert refusal(NAMED, parse_overrides([f"{wrong}=x"])).hint == f"Did you mean {near}?"
 
     def test_unknown_key_near_nothing(self) -> None:
         error = refusal(NAMED, parse_overrides(["engine.zzz=9"]))

@@ -7,7 +7,8 @@ that is written says which it is. Where it does not, it is the first. Knows no f
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, cast, get_args
+from types import UnionType
+from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator
 
@@ -17,6 +18,14 @@ TAGS = ("kind", "method")  # the keys by which one of several tables says which 
 def tag_of(section: type[BaseModel]) -> str | None:
     """The key by which a table says which of several it is; None where there is one table only."""
     return next((tag for tag in TAGS if tag in section.model_fields), None)
+
+
+def tag_at(kind: type[BaseModel], path: Sequence[str]) -> str:
+    """The key by which the table at this path says of which kind it is."""
+    section = kind
+    for name in path:
+        section = sections_in(section.model_fields[name].annotation)[0]
+    return tag_of(section) or TAGS[0]
 
 
 def kind_of(value: Any, usual: str, tag: str = "kind") -> str | None:
@@ -114,6 +123,36 @@ def own_keys(kind: type[BaseModel], location: Sequence[str | int]) -> list[str]:
         of_kind = {name: one for one in inner for name in _kinds(one)} if len(inner) > 1 else {}
         section = inner[0] if inner else section
     return keys
+
+
+def section_at(kind: type[BaseModel], path: Sequence[str], values: Any) -> type[BaseModel] | None:
+    """The class of the table at this path; None where there is none."""
+    section: type[BaseModel] | None = kind
+    for name in path:
+        if section is None or name not in section.model_fields:
+            return None
+        values = values.get(name) if isinstance(values, Mapping) else None
+        section = section_for(section.model_fields[name].annotation, values)
+    return section
+
+
+def wants_text(kind: type[BaseModel], path: Sequence[str], values: Any) -> bool:
+    """Whether the key at this path holds text, and the values have a number, a date or a truth value there."""
+    section = section_at(kind, path[:-1], values)
+    if section is None or path[-1] not in section.model_fields:
+        return False
+    for name in path:
+        values = values.get(name) if isinstance(values, Mapping) else None
+    types = _plain_types(section.model_fields[path[-1]].annotation)
+    return str in types and not isinstance(values, str | list | dict | None) and type(values) not in types
+
+
+def _plain_types(annotation: Any) -> list[Any]:
+    if get_origin(annotation) is Annotated:
+        return _plain_types(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return [one for inner in get_args(annotation) for one in _plain_types(inner)]
+    return [annotation]
 
 
 def every_key(kind: type[BaseModel], values: Any, prefix: str = "") -> Iterator[str]:

@@ -23,6 +23,9 @@ class Mirror:
         self.model = None
         self.tokenizers = Tokenizers(tokenizer, tokenizer)
 
+    def check_pairs(self, pairs: list, first: int) -> None:
+        """Every pair is short enough."""
+
     def trace(self, source: str, target: str) -> Trace:
         side = self.tokenizers.source
         sources, targets = side.pieces(source), side.pieces(target)

@@ -39,6 +39,7 @@ def test_list(heedful: Heedful) -> None:
         "target_language",
         "splits",
         "group",
+        "form",
     }
 
 

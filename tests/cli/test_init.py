@@ -42,6 +42,72 @@ def test_data_given_as_keys_is_looked_at_too(train: str, preset: str, folder: Pa
     assert tomllib.loads((folder / "recipe.toml").read_text())["preset"] == preset
 
 
+@pytest.mark.parametrize(
+    ("line", "train", "dev"),
+    [
+        ("--train a.tsv --dev b.tsv", ["a.tsv"], ["b.tsv"]),
+        ("--train a.tsv --dev a.en a.de", ["a.tsv"], ["a.en", "a.de"]),
+        ("--train a.en a.de --dev b.tsv seed=5", ["a.en", "a.de"], ["b.tsv"]),
+        ("seed=5 --train=a.en a.de --dev=b.tsv", ["a.en", "a.de"], ["b.tsv"]),
+        ("--train a.en --train a.de --dev b.tsv", ["a.en", "a.de"], ["b.tsv"]),
+        ("--train x=1.tsv --dev a.en x=1.tsv", ["x=1.tsv"], ["a.en", "x=1.tsv"]),
+        ("--dev b.tsv --train notes.txt --preset character", ["notes.txt"], ["b.tsv"]),
+    ],
+)
+def test_no_option_swallows_the_next(
+    line: str, train: list[str], dev: list[str], folder: Path, heedful: Callable
+) -> None:
+    for name in ("a.tsv", "b.tsv", "x=1.tsv", "notes.txt"):
+        (folder / name).write_text("a dog runs\tein Hund rennt\n")
+    code, out, err = heedful("init", *line.split(), "--output", "mine.toml")
+    assert (code, out) == (0, "mine.toml\n"), err
+    written = tomllib.loads((folder / "mine.toml").read_text())
+    assert (written["data"]["train"], written["data"]["dev"]) == (train, dev)
+    assert written["seed"] == (5 if "seed=5" in line else 1)
+
+
+def test_too_many_files(heedful: Callable) -> None:
+    code, _, err = heedful("init", "--train", "a.en", "a.de", "--train", "a.en", "--dev", "a.en", "a.de")
+    assert code == 2
+    assert "`data.train` must have at most 2 items" in err
+    assert heedful("init", "--train", "a.en", "a.de", "a.fr", "--dev", "a.en", "a.de").code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "why"),
+    [
+        ("histnorm-german-ridges", "character", "single words"),
+        ("sigmorphon2021-g2p-ice", "character", "single words"),
+        ("cmudict-stress", "character", "single words"),
+        ("ewt-upos", "tagger", "a tag for each word"),
+        ("snips-slots", "tagger", "a tag for each word"),
+        ("snips-intent", "multi30k-tiny", "no preset is made for label"),
+        ("multi30k-de-en", "multi30k-tiny", "pairs of sentences"),
+        ("copy", "multi30k-tiny", "pairs of sentences"),
+    ],
+)
+def test_a_named_data_set_decides_too(name: str, preset: str, why: str, folder: Path, heedful: Callable) -> None:
+    """Without the network: nothing is fetched for it."""
+    code, _, err = heedful("init", f"data.catalogue={name}")
+    assert code == 0, err
+    assert f"Preset {preset}, because " in err
+    assert why in err
+    assert tomllib.loads((folder / "recipe.toml").read_text())["preset"] == preset
+
+
+def test_an_unknown_data_set(folder: Path, heedful: Callable) -> None:
+    code, _, err = heedful("init", "data.catalogue=histnorm-german-ridge")
+    assert code == 2
+    assert "Did you mean histnorm-german-ridges" in err
+    assert not (folder / "recipe.toml").exists()
+
+
+def test_what_can_be_read_only_once_is_no_data(folder: Path, heedful: Callable) -> None:
+    code, _, err = heedful("init", "--train", "-", "--dev", "a.en", "a.de")
+    assert code == 2
+    assert err.startswith("error: - can be read only once")
+
+
 def test_a_preset_given_as_a_key_is_that_of_the_recipe(folder: Path, heedful: Callable) -> None:
     code, _, err = heedful("init", "preset=character", "data.train=['a.en', 'a.de']", "data.dev=['a.en', 'a.de']")
     assert code == 0

@@ -83,6 +83,18 @@ def test_files_are_written_and_said_on_standard_error(heedful, bundle: Path, tmp
         assert str(tmp_path / name) in done.err
 
 
+def test_files_that_are_there_keep_what_they_are(heedful, bundle: Path, tmp_path: Path) -> None:
+    for name, option in (("page.html", "--html"), ("map.svg", "--svg"), ("map.png", "--png")):
+        target, link = tmp_path / f"target.{name}", tmp_path / name
+        target.write_text("former")
+        target.chmod(0o600)
+        link.symlink_to(target)
+        assert heedful("inspect", str(bundle), "heed", option, str(link)).code == 0
+        assert link.is_symlink()
+        assert target.read_bytes()[:6] != b"former"
+        assert target.stat().st_mode & 0o777 == 0o600
+
+
 def test_texts_from_standard_input(heedful, bundle: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("heed\nfed\n")
     with (tmp_path / "in").open() as lines:

@@ -131,6 +131,19 @@ class TestOptions:
         assert heedful("translate", str(bundle), "--output", str(tmp_path / "new" / "out")) == (0, "", "")
         assert (tmp_path / "new" / "out").read_text() == expected(bundle, "abc")
 
+    def test_output_keeps_what_it_is(self, bundle: Path, tmp_path: Path, give: Callable, heedful: Callable) -> None:
+        """A link stays a link, and a file its permissions; - is standard output."""
+        target, link = tmp_path / "target", tmp_path / "link"
+        target.write_text("former\n")
+        target.chmod(0o600)
+        link.symlink_to(target)
+        give(b"abc\n")
+        assert heedful("translate", str(bundle), "--output", str(link)) == (0, "", "")
+        assert link.is_symlink()
+        assert (target.read_text(), target.stat().st_mode & 0o777) == (expected(bundle, "abc"), 0o600)
+        give(b"abc\n")
+        assert heedful("translate", str(bundle), "--output", "-").out == expected(bundle, "abc")
+
     def test_output_stays_as_it_was_after_a_failure(
         self, bundle: Path, tmp_path: Path, give: Callable, heedful: Callable, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -145,7 +145,7 @@ class TestPhrases:
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ("{", "-:2 is no JSON (Expecting property name"),
+            ("{", "-:2: not valid JSON: Expecting property name"),
             ("[1]", "-:2 is no JSON object with a text `source`."),
             ('{"text": "a"}', "-:2 is no JSON object with a text `source`."),
             ('{"source": "a", "beam": 2}', "-:2: unknown key `beam`."),
@@ -173,7 +173,7 @@ class TestPhrases:
         text = "abc\nde\nab\njk\n\nlm\tabcd☃\n"
         code, said = refusal("--input-format", "tsv", "--output", str(tmp_path / "out"), text=text)
         assert code == 1
-        assert "Line 6: this model cannot write 'abcd☃'" in said
+        assert "error: -:6: this model cannot write 'abcd☃'" in said
 
 
 class TestEnsemble:

@@ -109,7 +109,7 @@ class TestWrongTables:
             ),
             ("a.jsonl", '\n["a", "b"]\n', r"a\.jsonl:2: not a JSON object but \['a', 'b'\]\."),
             ("a.jsonl", "{'a'}\n", r"a\.jsonl:1: not valid JSON: "),
-            ("a.txt", "a\tb\n", r"a\.txt alone holds no pairs: it is no table\."),
+            ("a.txt", "a b\n", r"a\.txt alone holds no pairs: it is no table, and its first line has no tab\."),
         ],
     )
     def test_message_with_place(self, tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -16,7 +16,6 @@ from heedful.models.interface import EncoderOnly, Prediction
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
-from heedful.trace import Map
 
 
 @final
@@ -30,7 +29,7 @@ class Said(EncoderOnly):
         self.path, self.task = path, task  # pyright: ignore[reportAttributeAccessIssue]
         self.weight = torch.nn.Parameter(torch.zeros(1))
 
-    def predict(self, src: Tensor, src_mask: Tensor, maps: list[Map] | None = None) -> Prediction:
+    def predict(self, src: Tensor, src_mask: Tensor) -> Prediction:
         logits = torch.nn.functional.one_hot(torch.tensor([self.path] * len(src)), 7).float()
         return Prediction(logits, torch.ones(logits.shape[:2], dtype=torch.bool))
 

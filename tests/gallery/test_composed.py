@@ -9,6 +9,7 @@ from torch import Tensor
 
 from heedful.attention import Map
 from heedful.models.interface import Prediction
+from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import PAD
 
 
@@ -75,16 +76,17 @@ class TestAnswers:
                 if key.endswith(("queries", "score.weight", "embed.weight")):
                     parameter.mul_(1e4)
         for row in range(len(some.src)):
-            maps: list[Map] = []
-            model.predict(some.src[row : row + 1], some.src_mask[row : row + 1], maps)
+            with recorded_maps(model) as maps:
+                model.predict(some.src[row : row + 1], some.src_mask[row : row + 1])
             for found in maps:
                 assert torch.isfinite(found.weights).all()
                 assert not found.weights[~found.mask.expand_as(found.weights)].any()
 
 
 def recorded(name: str, source: list[int]) -> list[Map]:
-    some, maps = batch([source]), list[Map]()
-    composed(name).predict(some.src, some.src_mask, maps)
+    some, model = batch([source]), composed(name)
+    with recorded_maps(model) as maps:
+        model.predict(some.src, some.src_mask)
     return maps
 
 
@@ -112,18 +114,23 @@ class TestMaps:
     def test_are_those_of_the_first_sentence_alone(self, name: str) -> None:
         model, some = composed(name), batch(sources_of(name)[::-1] + [sources_of(name)[0]] * 2)
         for row in range(len(some.src)):
-            shifted, together = [some.src.roll(-row, 0), some.src_mask.roll(-row, 0)], list[Map]()
-            model.predict(shifted[0], shifted[1], together)
+            shifted = [some.src.roll(-row, 0), some.src_mask.roll(-row, 0)]
+            with recorded_maps(model) as together:
+                model.predict(shifted[0], shifted[1])
             n = int(shifted[1][0].sum())
-            alone = list[Map]()
-            model.predict(shifted[0][:1, :n], shifted[1][:1, :n], alone)
+            with recorded_maps(model) as alone:
+                model.predict(shifted[0][:1, :n], shifted[1][:1, :n])
             for one, other in zip(alone, together, strict=True):
                 rows, columns = one.weights.shape[1:]
                 torch.testing.assert_close(other.weights[:, :rows, :columns], one.weights)
 
     def test_recording_changes_nothing_and_is_for_eval_mode(self, name: str) -> None:
         model, some = composed(name), batch(sources_of(name))
-        with_maps: Tensor = model.predict(some.src, some.src_mask, []).logits
+        with recorded_maps(model):
+            with_maps: Tensor = model.predict(some.src, some.src_mask).logits
         assert torch.equal(with_maps, model.predict(some.src, some.src_mask).logits)
-        with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"):
-            model.train().predict(some.src, some.src_mask, [])
+        with (
+            pytest.raises(ValueError, match="Attention maps are taken in eval mode only"),
+            recorded_maps(model.train()),
+        ):
+            pass

@@ -5,9 +5,10 @@ import torch
 from tests.gallery.composed import LABELS, batch, composed
 from torch import Tensor
 
-from heedful.attention import Map, attend
+from heedful.attention import attend
 from heedful.gallery.coupled.config import CoupledConfig
 from heedful.gallery.coupled.model import Coupled
+from heedful.models.recording import recorded_maps
 from heedful.models.weights import count_parameters, weights_of
 
 WORDS = [5, 6, 7, 4, 9]
@@ -42,8 +43,9 @@ def expected_layers(model: Coupled, ids: list[int]) -> tuple[list[Tensor], list[
 @pytest.mark.parametrize("name", ["coupled", "uncoupled"])
 def test_equals_the_equations(name: str) -> None:
     """Tags from the sum of both heads' features over the layers; weights of each layer; the penalty's mean."""
-    model, some, maps = coupled(name), batch([WORDS]), list[Map]()
-    answer = model.predict(some.src, some.src_mask, maps)
+    model, some = coupled(name), batch([WORDS])
+    with recorded_maps(model) as maps:
+        answer = model.predict(some.src, some.src_mask)
     features, weights = expected_layers(model, WORDS)
     total = torch.stack(features).sum(0)  # [2 S 2K]
     torch.testing.assert_close(answer.logits[0], model.output(torch.cat([total[0], total[1]], dim=-1)))
@@ -142,9 +144,10 @@ def test_exchanging_the_roles_exchanges_the_heads() -> None:
         for head in range(2):
             other.score.read[head].load_state_dict(model.score.read[1 - head].state_dict())
         other.output.weight.copy_(model.output.weight.roll(half, 1))
-    maps, swapped = list[Map](), list[Map]()
-    expected = model.predict(some.src, some.src_mask, maps)
-    found = other.predict(some.src, some.src_mask, swapped)
+    with recorded_maps(model) as maps:
+        expected = model.predict(some.src, some.src_mask)
+    with recorded_maps(other) as swapped:
+        found = other.predict(some.src, some.src_mask)
     torch.testing.assert_close(found.logits, expected.logits)
     for one, two in zip(maps, swapped, strict=True):
         torch.testing.assert_close(two.weights, one.weights.flip(0))

@@ -5,10 +5,10 @@ import torch
 from tests.gallery.composed import batch, composed
 from torch import Tensor, nn
 
-from heedful.attention import Map
 from heedful.errors import HeedfulError
 from heedful.gallery.esim.config import InferenceConfig
 from heedful.gallery.esim.model import ESIM
+from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import EOS
 
 PREMISE, HYPOTHESIS = [5, 6, 4, 9], [7, 5]
@@ -58,8 +58,9 @@ def test_without_alignment_a_side_does_not_know_the_other() -> None:
 
 
 def test_each_side_reads_the_other_one_only() -> None:
-    some, maps = batch([[*PREMISE, EOS, *HYPOTHESIS]]), list[Map]()
-    esim().predict(some.src, some.src_mask, maps)
+    some, model = batch([[*PREMISE, EOS, *HYPOTHESIS]]), esim()
+    with recorded_maps(model) as maps:
+        model.predict(some.src, some.src_mask)
     (found,) = maps
     sides = torch.tensor([0, 0, 0, 0, -1, 1, 1, -1])
     across = (sides[:, None] >= 0) & (sides[None] >= 0) & (sides[:, None] != sides[None])

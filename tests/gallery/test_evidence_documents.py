@@ -13,6 +13,7 @@ from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits, overlap_of_heads
 from heedful.models.config import ModelConfig
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
@@ -34,8 +35,10 @@ def translator(config: ModelConfig) -> Translator:
 def maps_of(asked: Translator, source: str) -> list[Map]:
     """Straight from the model."""
     assert isinstance(asked.backend.model, EncoderOnly)
-    batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.backend.model.eval().predict(batch.src, batch.src_mask, maps)
+    batch = collate([(asked.tokenizers.source.encode(source), [])], [0])
+    model = asked.backend.model.eval()
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     return maps
 
 

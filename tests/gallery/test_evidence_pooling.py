@@ -11,11 +11,11 @@ from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
-from heedful.trace import Map
 
 TEXTS = ["a b c d e", "c ||| a e d", "e d a b"]
 
@@ -32,8 +32,10 @@ def translator(settings: Mapping[str, object]) -> Translator:
 def rows_of(asked: Translator, source: str) -> torch.Tensor:
     """Straight from the model: [R S]."""
     assert isinstance(asked.backend.model, EncoderOnly)
-    batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.backend.model.eval().predict(batch.src, batch.src_mask, maps)
+    batch = collate([(asked.tokenizers.source.encode(source), [])], [0])
+    model = asked.backend.model.eval()
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     return maps[-1].weights[:, 0]
 
 

@@ -11,6 +11,7 @@ from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.reading.evidence import keys_read, supporting_fact_hits
 from heedful.models.config import ModelConfig, TransformerConfig
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
@@ -30,8 +31,10 @@ def translator(config: ModelConfig) -> Translator:
 def maps_of(asked: Translator, source: str) -> list[Map]:
     """Straight from the model."""
     assert isinstance(asked.backend.model, EncoderOnly)
-    batch, maps = collate([(asked.tokenizers.source.encode(source), [])], [0]), list[Map]()
-    asked.backend.model.eval().predict(batch.src, batch.src_mask, maps)
+    batch = collate([(asked.tokenizers.source.encode(source), [])], [0])
+    model = asked.backend.model.eval()
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     return maps
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from heedful.attention import Map, Mask, Pooling
 from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.model import BySentence, FirstAsks, Hierarchical
+from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import EOS
 
 DOCUMENT = [5, 6, 4, EOS, 7, EOS, 9, 10]
@@ -19,8 +20,9 @@ def logits(source: list[int], name: str = "hierarchical") -> Tensor:
 
 
 def recorded(source: list[int], name: str = "hierarchical") -> list[Map]:
-    some, maps = batch([source]), list[Map]()
-    composed(name).predict(some.src, some.src_mask, maps)
+    some, model = batch([source]), composed(name)
+    with recorded_maps(model) as maps:
+        model.predict(some.src, some.src_mask)
     return maps
 
 

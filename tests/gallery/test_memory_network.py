@@ -4,10 +4,10 @@ import pytest
 import torch
 from tests.gallery.stories import CONFIGS, STORIES, logits, stories, story_model
 
-from heedful.attention import Map
 from heedful.gallery.reading.config import MemoryConfig
 from heedful.gallery.reading.memory_network import MemoryNetwork, position_weights, story_of
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import EOS
 
 TOLD = [4, 5, 6, EOS, 7, 8, EOS, 9, 5, 6, EOS, 10, 4]
@@ -16,9 +16,9 @@ SHUFFLED = [9, 5, 6, EOS, 4, 5, 6, EOS, 7, 8, EOS, 10, 4]
 
 def readings(model: EncoderOnly, story: list[int]) -> list[list[float]]:
     """What each hop reads at the end of each sentence of a story."""
-    maps: list[Map] = []
     batch = stories([story])
-    model.predict(batch.src, batch.src_mask, maps)
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     ends = [place for place, token in enumerate(story) if token == EOS]
     return [found.weights[0, 0, ends].tolist() for found in maps]
 
@@ -105,8 +105,8 @@ def test_a_memory_whose_score_is_zero_is_read() -> None:
     with torch.no_grad():
         model.get_submodule("embed.0").weight[10] = 0.0
     batch = stories([[4, 5, EOS, 6, EOS, 10], [4, EOS, 10]])
-    maps: list[Map] = []
-    model.predict(batch.src, batch.src_mask, maps)
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     assert maps[0].weights[0, 0, [2, 4]].tolist() == pytest.approx([0.5, 0.5])
 
 

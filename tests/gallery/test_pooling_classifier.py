@@ -18,11 +18,11 @@ from heedful.gallery.pooling.poolings import Keywords
 from heedful.models.classifier import Classifier, readable
 from heedful.models.interface import Prediction
 from heedful.models.poolings import EncodedSentences
+from heedful.models.recording import recorded_maps
 from heedful.models.weights import count_parameters, load_weights, weights_of
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import EOS, PAD
-from heedful.trace import Map
 from heedful.training.config import TrainingConfig
 
 PAIRS = [(source, [FIRST + number]) for number, source in enumerate(SOURCES)]
@@ -75,9 +75,10 @@ def test_every_parameter_has_a_gradient(variant: Mapping[str, object]) -> None:
 
 @EVERY_VARIANT
 def test_maps_are_weights_over_words(variant: Mapping[str, object]) -> None:
-    model, maps = classifier(variant), list[Map]()
+    model = classifier(variant)
     batch = batch_of(PAIRS)
-    model.predict(batch.src, batch.src_mask, maps)
+    with recorded_maps(model) as maps:
+        model.predict(batch.src, batch.src_mask)
     read = [one for one in maps if one.name == "reader.0.read"]
     assert len(read) == (variant["pooling"] not in ("max", "last"))
     for one in read:
@@ -88,8 +89,8 @@ def test_maps_are_weights_over_words(variant: Mapping[str, object]) -> None:
             assert int((weights > 0).sum()) == 2
         else:
             torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:2]))
-    with pytest.raises(ValueError, match="eval mode only"):
-        model.train().predict(batch.src, batch.src_mask, [])
+    with pytest.raises(ValueError, match="eval mode only"), recorded_maps(model.train()):
+        pass
 
 
 def test_words_are_what_is_read() -> None:
@@ -122,8 +123,9 @@ class TestPoolings:
     def test_as_many_keywords_as_words_are_all_of_them_by_weight(self) -> None:
         """N >= L: the words joined in the order of their weights, then zeros. [spec D4]"""
         model = classifier({"encoder": "none", "pooling": "keywords", "n_words": 5})
-        ids, maps = torch.tensor([[9, 4, 5, EOS]]), list[Map]()
-        answer = model.predict(ids, ids > 0, maps)
+        ids = torch.tensor([[9, 4, 5, EOS]])
+        with recorded_maps(model) as maps:
+            answer = model.predict(ids, ids > 0)
         weights = maps[0].weights[0, 0].double()
         order = weights[:3].argsort(descending=True)
         joined = model.embed(ids[0])[order].flatten()
@@ -134,8 +136,9 @@ class TestPoolings:
         model = classifier({"encoder": "none", "pooling": "random-n", "n_words": 3})
 
         def places(words: list[int]) -> list[int]:
-            maps, batch = list[Map](), batch_of([(words, [])])
-            model.predict(batch.src, batch.src_mask, maps)
+            batch = batch_of([(words, [])])
+            with recorded_maps(model) as maps:
+                model.predict(batch.src, batch.src_mask)
             return maps[0].weights[0, 0].nonzero().flatten().tolist()
 
         sentences = [[4 + (i * k) % 7 for i in range(9)] for k in range(1, 7)]
@@ -145,9 +148,10 @@ class TestPoolings:
         assert len(set(map(tuple, chosen))) > 3
 
     def test_the_penalty_is_that_of_the_weights(self) -> None:
-        model, maps = classifier(VARIANTS["rnn, structured"]), list[Map]()
+        model = classifier(VARIANTS["rnn, structured"])
         batch = batch_of(PAIRS)
-        penalty = model.predict(batch.src, batch.src_mask, maps).penalty
+        with recorded_maps(model) as maps:
+            penalty = model.predict(batch.src, batch.src_mask).penalty
         a = maps[0].weights[:, 0].double()
         assert penalty is not None
         expected = 0.5 * (a @ a.T - torch.eye(3)).square().sum()
@@ -256,12 +260,12 @@ class TestSampling:
         likeliest = classifier({**HARD, "test_policy": "argmax"})
         expected = classifier({**HARD, "test_policy": "expected"})
         soft = classifier({**HARD, "pooling": "attention"})
-        maps: list[list[Map]] = [[], [], []]
-        batch = batch_of(PAIRS)
-        for model, some in zip((likeliest, expected, soft), maps, strict=True):
+        weights, batch = [], batch_of(PAIRS)
+        for model in (likeliest, expected, soft):
             model.load_state_dict(likeliest.state_dict(), strict=False)
-            model.predict(batch.src, batch.src_mask, some)
-        weights = [some[-1].weights for some in maps]
+            with recorded_maps(model) as maps:
+                model.predict(batch.src, batch.src_mask)
+            weights.append(maps[-1].weights)
         assert sorted(weights[0].unique().tolist()) == [0.0, 1.0]
         assert torch.equal(weights[1], weights[2])
         assert torch.equal(weights[0].argmax(-1), weights[2].argmax(-1))

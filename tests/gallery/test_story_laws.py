@@ -4,11 +4,11 @@ import pytest
 import torch
 from tests.gallery.stories import CONFIGS, STORIES, logits, stories, story_model
 
-from heedful.attention import Map
 from heedful.gallery.reading.config import ReaderConfig
 from heedful.models.config import ModelConfig
 from heedful.models.inference import for_inference
 from heedful.models.interface import EncoderOnly
+from heedful.models.recording import recorded_maps
 from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import EOS, PAD
 from heedful.training.config import TrainingConfig
@@ -47,8 +47,8 @@ class TestPadding:
 @EVERY_CONFIG
 def test_maps_are_of_the_first_story(config: ModelConfig) -> None:
     model, batch = story_model(config), stories(STORIES)
-    maps: list[Map] = []
-    with_maps = model.predict(batch.src, batch.src_mask, maps).logits[:, 0]
+    with recorded_maps(model) as maps:
+        with_maps = model.predict(batch.src, batch.src_mask).logits[:, 0]
     torch.testing.assert_close(with_maps, logits(model, batch))
     readings = 1 if isinstance(config, ReaderConfig) else config.n_hops
     assert [found.name for found in maps] == [f"reader.{number}.read" for number in range(readings)]
@@ -67,8 +67,8 @@ def test_maps_are_of_the_first_story(config: ModelConfig) -> None:
 def test_nothing_is_told(config: ModelConfig, story: list[int]) -> None:
     """An answer all the same, and maps of nothing."""
     model, batch = story_model(config), stories([story])
-    maps: list[Map] = []
-    assert model.predict(batch.src, batch.src_mask, maps).logits.isfinite().all()
+    with recorded_maps(model) as maps:
+        assert model.predict(batch.src, batch.src_mask).logits.isfinite().all()
     for found in maps:
         assert not found.weights.any()
 
@@ -83,6 +83,6 @@ def test_prepared_for_search_it_is_the_same_function(config: ModelConfig) -> Non
 
 @EVERY_CONFIG
 def test_maps_are_taken_in_eval_mode_only(config: ModelConfig) -> None:
-    model, batch = story_model(config).train(), stories(STORIES)
-    with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"):
-        model.predict(batch.src, batch.src_mask, [])
+    model = story_model(config).train()
+    with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"), recorded_maps(model):
+        pass

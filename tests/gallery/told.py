@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.attention import Map
 from heedful.models.interface import Memory, Seq2Seq, State
 
 A, B, C, D = 4, 5, 6, 7
@@ -23,12 +22,10 @@ class Told(Seq2Seq):
         self.rule, self.output_bias = rule, None
         self.output = nn.Parameter(torch.eye(V))
 
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], maps: list[Map] | None = None) -> Memory:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
         return Memory((src[:, :, None] - A).float().expand(-1, -1, V), src_mask)
 
-    def decode(
-        self, memory: Memory, tgt_in: Int[Tensor, "B T"], maps: list[Map] | None = None
-    ) -> Float[Tensor, "B T D"]:
+    def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         rows = zip(_numbers(memory), tgt_in.tolist(), strict=True)
         return torch.stack(
             [torch.stack([self.row(number, row[1 : t + 1]) for t in range(len(row))]) for number, row in rows]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from heedful.models.convs2s import ConvS2S, DecoderLayer, EncoderLayer, Source
 from heedful.models.interface import Memory
+from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import BOS, EOS
 
 BATCH = batch_of(PAIRS)
@@ -96,8 +97,8 @@ def test_longest() -> None:
 
 
 def test_only_the_uppermost_layer_may_attend() -> None:
-    maps: list = []
     model = rival("convs2s, top")
     src = torch.tensor([[5, 6, 7, EOS]])
-    model.decode(model.encode(src, torch.ones_like(src, dtype=torch.bool)), torch.tensor([[BOS, 5]]), maps)
+    with recorded_maps(model) as maps:
+        model.decode(model.encode(src, torch.ones_like(src, dtype=torch.bool)), torch.tensor([[BOS, 5]]))
     assert [one.name for one in maps] == ["decoder.2.cross"]

@@ -93,7 +93,6 @@ def test_the_model_stays_as_it_is(precision: Precision) -> None:
     assert not for_inference(model, precision).training
     assert model.training
     assert torch.equal(logits(model), before)
-    assert model.readout is None
 
 
 class TestAnotherEngine:

@@ -7,13 +7,14 @@ import torch
 from tests.models.tiny import EVERY_VARIANT, PAIRS, batch_of, tiny_model
 
 from heedful.attention import Map
+from heedful.models.recording import is_recording, recorded_maps
 
 
 def recorded(variant: Mapping[str, object]) -> tuple[list[Map], torch.Tensor, torch.Tensor]:
     """The maps, and the hidden vectors with and without recording."""
     model, batch = tiny_model(variant), batch_of(PAIRS)
-    maps: list[Map] = []
-    with_maps = model.decode(model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
+    with recorded_maps(model) as maps:
+        with_maps = model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in)
     return maps, with_maps, model(batch.src, batch.src_mask, batch.tgt_in)
 
 
@@ -39,8 +40,8 @@ def test_recording_changes_nothing(variant: Mapping[str, object]) -> None:
 def test_are_those_of_the_first_sentence_alone() -> None:
     model = tiny_model()
     alone = batch_of(PAIRS[:1])
-    maps: list[Map] = []
-    model.decode(model.encode(alone.src, alone.src_mask, maps), alone.tgt_in, maps)
+    with recorded_maps(model) as maps:
+        model.decode(model.encode(alone.src, alone.src_mask), alone.tgt_in)
     for together, single in zip(recorded({})[0], maps, strict=True):
         rows, columns = single.weights.shape[1:]
         torch.testing.assert_close(together.weights[:, :rows, :columns], single.weights)
@@ -48,19 +49,21 @@ def test_are_those_of_the_first_sentence_alone() -> None:
 
 def test_padding_is_masked() -> None:
     model, batch = tiny_model(), batch_of([PAIRS[1], PAIRS[0]])
-    maps: list[Map] = []
-    model.encode(batch.src, batch.src_mask, maps)
+    with recorded_maps(model) as maps:
+        model.encode(batch.src, batch.src_mask)
     assert maps[0].mask[0].tolist() == [[True, True, *[False] * 5]] * 7
 
 
 def test_only_in_eval_mode() -> None:
-    model, batch = tiny_model().train(), batch_of(PAIRS)
-    with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"):
-        model.encode(batch.src, batch.src_mask, [])
+    model = tiny_model().train()
+    with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"), recorded_maps(model):
+        pass
 
 
 def test_nothing_is_kept_on_modules() -> None:
     model, batch = tiny_model(), batch_of(PAIRS)
     before = {name: set(vars(module)) for name, module in model.named_modules()}
-    model.decode(model.encode(batch.src, batch.src_mask, []), batch.tgt_in, [])
+    with recorded_maps(model):
+        model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in)
+    assert not is_recording()
     assert {name: set(vars(module)) for name, module in model.named_modules()} == before

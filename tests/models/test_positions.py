@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from tests.models.tiny import PAIRS, VARIANTS, VOCABULARY, batch_of, tiny_config, tiny_model
 from torch import Tensor
 
-from heedful.attention import Map
 from heedful.layers.position import SinusoidalPositions
 from heedful.models.config import TransformerConfig
 from heedful.models.interface import Memory, State
+from heedful.models.recording import recorded_maps
 from heedful.models.transformer import Transformer
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 from heedful.training.objective import label_smoothed_cross_entropy
@@ -167,10 +167,10 @@ def test_bfloat16_autocast_is_near(kind: dict[str, object]) -> None:
     """Training in bfloat16: the loss nearly that of float32, all gradients finite, and maps still a distribution."""
     model = tiny_model(kind).float()
     exact = loss(model)
-    maps: list[Map] = []
     with torch.autocast("cpu", torch.bfloat16):
         narrow = loss(model)
-        model.encode(BATCH.src, BATCH.src_mask, maps)
+        with recorded_maps(model) as maps:
+            model.encode(BATCH.src, BATCH.src_mask)
     torch.testing.assert_close(narrow.float(), exact, rtol=0.02, atol=0.0)
     narrow.backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())

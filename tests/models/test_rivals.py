@@ -11,12 +11,12 @@ from tests.models.test_padding import padded
 from tests.models.tiny import FIRST, PAIRS, VOCABULARY, batch_of, tiny_model
 from torch import Tensor, nn
 
-from heedful.attention import Map
 from heedful.decoding.beam import beam_search
 from heedful.decoding.ensemble import Ensemble
 from heedful.decoding.search import Request
 from heedful.decoding.stepping import greedy_search
 from heedful.models.interface import Memory, Seq2Seq, State
+from heedful.models.recording import recorded_maps
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
 from heedful.text.vocabulary import PAD
 from heedful.training.objective import label_smoothed_cross_entropy
@@ -192,9 +192,11 @@ def test_memory_is_not_copied_for_beams(name: str) -> None:
 @EVERY_RIVAL
 class TestMaps:
     def test_names_shapes_and_sums(self, name: str) -> None:
-        model, maps = rival(name), list[Map]()
-        memory = model.encode(BATCH.src, BATCH.src_mask, maps)
-        torch.testing.assert_close(model.decode(memory, BATCH.tgt_in, maps), model.decode(memory, BATCH.tgt_in))
+        model = rival(name)
+        with recorded_maps(model) as maps:
+            memory = model.encode(BATCH.src, BATCH.src_mask)
+            recorded = model.decode(memory, BATCH.tgt_in)
+        torch.testing.assert_close(recorded, model.decode(memory, BATCH.tgt_in))
         of_many = {"convs2s": range(3), "convs2s, wide": range(2), "convs2s, top": [2]}
         layers = [] if name.startswith("none") else of_many.get(name, [0])
         expected = [(f"decoder.{layer}.cross", (1, 6, 7)) for layer in layers]
@@ -209,8 +211,11 @@ class TestMaps:
 
     def test_only_in_eval_mode(self, name: str) -> None:
         model = rival(name).train()
-        with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"):
-            model.decode(model.encode(BATCH.src, BATCH.src_mask), BATCH.tgt_in, [])
+        with (
+            pytest.raises(ValueError, match="Attention maps are taken in eval mode only"),
+            recorded_maps(model),
+        ):
+            pass
 
 
 def test_an_ensemble_may_be_of_all_kinds() -> None:

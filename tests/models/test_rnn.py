@@ -6,9 +6,10 @@ from tests.models.rivals import RIVALS, rival
 from tests.models.tiny import PAIRS, batch_of
 from torch import Tensor, nn
 
-from heedful.attention import General, Map
+from heedful.attention import General
 from heedful.models.config import RNNConfig
 from heedful.models.kinds import build_model
+from heedful.models.recording import recorded_maps
 from heedful.models.rnn import RNN
 from heedful.models.rnn_decoders import BahdanauDecoder, BottleneckDecoder, LuongDecoder
 
@@ -119,11 +120,11 @@ def test_local_windows_by_hand(name: str) -> None:
     decoder = model.decoder
     assert isinstance(decoder, LuongDecoder)
     source, target = torch.tensor([[5, 6, 7, 8, 9, 10, 4, 3]]), torch.tensor([[2, 8, 9, 4, 5]])
-    maps: list[Map] = []
     queries: list[Tensor] = []
     handle = decoder.recurrence.register_forward_hook(lambda _module, _inputs, outputs: queries.append(outputs[0]))
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
-    model.decode(memory, target, maps)
+    with recorded_maps(model) as maps:
+        model.decode(memory, target)
     handle.remove()
     assert isinstance(decoder.score, General)
     for t, state in enumerate(torch.cat(queries, dim=1)[0]):

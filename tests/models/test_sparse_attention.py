@@ -7,10 +7,11 @@ import torch
 from tests.models.test_padding import padded
 from tests.models.tiny import PAIRS, batch_of, tiny_model
 
-from heedful.attention import Map, MultiHeadAttention, softmax
+from heedful.attention import MultiHeadAttention, softmax
 from heedful.data.batch import Batch
 from heedful.models.inference import for_inference
 from heedful.models.interface import State
+from heedful.models.recording import recorded_maps
 from heedful.models.transformer import Transformer
 
 KINDS: dict[str, dict[str, object]] = {
@@ -64,7 +65,9 @@ def test_prepared_for_search_it_is_the_same_function(kind: Mapping[str, object])
 def test_recording_changes_nothing(kind: Mapping[str, object], batch: Batch) -> None:
     """Where maps are asked for, a window is a table; else blocks, in long sequences."""
     model = tiny_model(kind)
-    memory, recorded = model.encode(batch.src, batch.src_mask), model.encode(batch.src, batch.src_mask, [])
+    memory = model.encode(batch.src, batch.src_mask)
+    with recorded_maps(model):
+        recorded = model.encode(batch.src, batch.src_mask)
     torch.testing.assert_close(recorded.values[batch.src_mask], memory.values[batch.src_mask])
 
 
@@ -72,8 +75,8 @@ def test_recording_changes_nothing(kind: Mapping[str, object], batch: Batch) -> 
 def test_exactly_k_keys_are_read(k: int) -> None:
     """In every head of every attention, or all that may be seen where they are fewer."""
     model, batch = tiny_model({"attention_top_k": k}), batch_of(PAIRS)
-    maps: list[Map] = []
-    model.decode(model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
+    with recorded_maps(model) as maps:
+        model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in)
     assert len(maps) == 6
     for found in maps:
         visible = found.mask.expand_as(found.weights).sum(dim=-1)
@@ -108,8 +111,8 @@ def test_two_layers_reach_twice_as_far_as_one(window: int, radius: int) -> None:
 
 def test_a_window_is_of_the_encoder_alone() -> None:
     model, batch = tiny_model({"attention_window": 2}), batch_of(PAIRS)
-    maps: list[Map] = []
-    model.decode(model.encode(batch.src, batch.src_mask, maps), batch.tgt_in, maps)
+    with recorded_maps(model) as maps:
+        model.decode(model.encode(batch.src, batch.src_mask), batch.tgt_in)
     for found in maps:
         rows, columns = found.weights.shape[1:]
         near = (torch.arange(rows)[:, None] - torch.arange(columns)).abs() <= 1

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from heedful.models.kinds import build_model
+from heedful.models.recording import recorded_maps
 from heedful.models.tagger import Tagger
 from heedful.models.tagger_config import TaggerConfig
 from heedful.text.vocabulary import EOS, PAD
@@ -77,8 +78,9 @@ def test_mixing_layers_starts_as_their_mean() -> None:
 
 
 def test_attention_maps_are_the_encoders() -> None:
-    maps: list = []
-    tagger("transformer").predict(*batch(SENTENCE), maps)
+    model = tagger("transformer")
+    with recorded_maps(model) as maps:
+        model.predict(*batch(SENTENCE))
     assert [one.name for one in maps] == ["encoder.0.self", "encoder.1.self"]
 
 

@@ -1,16 +1,19 @@
 """`heedful align`: word alignments read from cross-attention, or how well each head agrees with a gold alignment."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.places import named_after
+from heedful.cli.streams import print_json
 from heedful.cli.table import align as align_columns
 from heedful.errors import ConfigError, HeedfulError
+from heedful.records.files import to_json
 
 if TYPE_CHECKING:
+    from heedful.data.corpus import Pair
     from heedful.decoding.translator import Translator
     from heedful.inspection.alignment import Choice, Gold, Units
     from heedful.trace import Trace
@@ -48,8 +51,10 @@ def align(
     symbols are aligned one by one. Every target word has the source word it reads most.
     """
     from heedful.data.corpus import count_pairs, read_parallel
+    from heedful.data.lines import refuse_second_use
     from heedful.pipeline.load import load, remark_on
 
+    refuse_second_use([*files, *([] if gold is None else [gold])])
     n_pairs = count_pairs(files)
     golds = None if gold is None else _read_gold(gold, first, n_pairs)
     translator = load(model)
@@ -57,15 +62,25 @@ def align(
         typer.echo(remark, err=True)
     translator.backend.decoder("A word alignment")
     examples = _examples(translator, read_parallel(files), pieces)
-    if golds is None:
-        _print_links(examples, layer, _head(head), shift, threshold, as_json)
-    else:
-        _print_ranking(examples, golds, as_json)
+    with named_after(*files):
+        _check_pairs(translator, read_parallel(files))
+        if golds is None:
+            _print_links(examples, layer, _head(head), shift, threshold, as_json)
+        else:
+            _print_ranking(examples, golds, as_json)
+
+
+def _check_pairs(translator: "Translator", pairs: "Iterable[Pair]") -> None:
+    """Find a pair that the model cannot read before anything is printed."""
+    for number, pair in enumerate(pairs, start=1):
+        ids = translator.tokenizers.source.encode(pair.source), translator.tokenizers.target.encode(pair.target)
+        translator.backend.check_pairs([ids], number)
 
 
 def _head(head: str) -> int | str:
-    if head != "mean" and not head.isdecimal():
-        raise ConfigError(f"`--head` must be a number from 0 or mean, but is {head}.")
+    if head != "mean" and not (head.isdecimal() and len(head) < 10):
+        hint = "Heads count from 0."
+        raise ConfigError(f"`--head` must be a number from 0 or mean, but is {head:.40}.", hint=hint)
     return head if head == "mean" else int(head)
 
 
@@ -106,6 +121,7 @@ def _print_links(
 ) -> None:
     from heedful.inspection.alignment import Choice, links_of, to_pharaoh, unit_matrix, usual_choice
 
+    lines = []
     for trace, units in examples:
         choice = Choice(usual_choice(trace).layer if layer is None else layer, head, shift)
         _check_choice(trace, choice)
@@ -113,9 +129,10 @@ def _print_links(
         if as_json:
             source = ["".join(trace.source[unit.start : unit.stop]) for unit in units.source]
             target = ["".join(trace.predicted[unit.start : unit.stop]) for unit in units.target]
-            typer.echo(json.dumps({"source": source, "target": target, "links": links}, ensure_ascii=False))
+            lines.append(to_json({"source": source, "target": target, "links": links}))
         else:
-            typer.echo(to_pharaoh(links))
+            lines.append(to_pharaoh(links))
+    typer.echo("\n".join(lines))
 
 
 def _check_choice(trace: "Trace", choice: "Choice") -> None:
@@ -144,7 +161,7 @@ def _print_ranking(examples: "Iterator[tuple[Trace, Units]]", golds: "list[Gold]
     ]
     if as_json:
         for row in rows:
-            typer.echo(json.dumps(row))
+            print_json(row)
         return
     numbers = [[f"{value:.4f}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
     typer.echo(align_columns([list(rows[0]), *numbers], right=range(len(rows[0]))))

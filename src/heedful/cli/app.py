@@ -11,9 +11,10 @@ from keyword import iskeyword
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from heedful import __version__
+from heedful.cli.streams import prepare_streams, require_standard_output
 from heedful.errors import HeedfulError, Interrupted
 from heedful.training.interrupt import stop_on_termination
 
@@ -71,7 +72,8 @@ def load_verb(verb: Verb) -> Any:
         command = typer.main.get_group(module.app)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        alone.command(verb.name)(getattr(module, verb.python_name))
+        kind = vars(module).get("COMMAND", TyperCommand)  # of a verb that reads its arguments in a way of its own
+        alone.command(verb.name, cls=kind)(getattr(module, verb.python_name))
         command = typer.main.get_command(alone)
     command.name = verb.name
     return command
@@ -93,12 +95,22 @@ def explain(error: Exception) -> Failure:
         place = f": {error.filename}" if error.filename else ""
         hint = "Free some space and run the same command again." if error.errno == errno.ENOSPC else None
         return Failure(f"{error.strerror}{place}.", hint, 1)
+    from heedful.text.normalise import lone_surrogate
+
+    if isinstance(error, UnicodeEncodeError) and (half := lone_surrogate(error.object)) is not None:
+        hint = "Is it the name of a file, or of a folder? Give it a name in UTF-8."
+        return Failure(f"{error.object[:80]!a} is no UTF-8 text ({half}).", hint, 2)
     message = f"{type(error).__name__}: {error}".removesuffix(": ")
     return Failure(message, "This is a fault of heedful itself. `heedful --traceback VERB ...` shows where.", 1)
 
 
 class LazyVerbs(TyperGroup):
     """Lists the verbs from the table above, and imports one only when the command line names it."""
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Run the command line, its own messages and the help included, on streams of UTF-8."""
+        prepare_streams()
+        return super().main(*arguments, **settings)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Replace the placeholder that was found by the verb itself."""
@@ -113,6 +125,7 @@ class LazyVerbs(TyperGroup):
         SIGTERM is an interruption like Ctrl-C, so that what is half written is removed.
         """
         try:
+            require_standard_output()
             with stop_on_termination():
                 return super().invoke(ctx)
         except KeyboardInterrupt:

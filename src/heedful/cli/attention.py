@@ -1,10 +1,10 @@
 """`heedful attention`: the members of the attention family, a look-up by each, and what layers cost."""
 
-import json
 from typing import Annotated
 
 import typer
 
+from heedful.cli.streams import print_json
 from heedful.cli.table import align
 
 app = typer.Typer(help="The attention family.", no_args_is_help=True, rich_markup_mode="markdown")
@@ -18,7 +18,7 @@ def list_members(as_json: AsJson = False) -> None:
     from heedful.gallery.family import FAMILY
 
     if as_json:
-        typer.echo(json.dumps([member._asdict() for member in FAMILY], ensure_ascii=False))
+        print_json([member._asdict() for member in FAMILY])
         return
     rows = [(m.name, m.score, m.mask, m.normalise, m.aggregate) for m in FAMILY]
     typer.echo(align([("name", "score", "mask", "normalise", "aggregate"), *rows]))
@@ -36,7 +36,7 @@ def show(
     measured = results(member.page)
     if as_json:
         found = [{**result._asdict(), "arms": [arm._asdict() for arm in result.arms]} for result in measured]
-        typer.echo(json.dumps({**member._asdict(), "results": found}, ensure_ascii=False))
+        print_json({**member._asdict(), "results": found})
         return
     facts = member._asdict()
     shown = {slot: facts[slot] for slot in ("name", "score", "mask", "normalise", "aggregate", "equation", "source")}
@@ -57,7 +57,7 @@ def lookup(as_json: AsJson = False) -> None:
 
     answers = look_up()
     if as_json:
-        typer.echo(json.dumps([answer._asdict() for answer in answers], ensure_ascii=False))
+        print_json([answer._asdict() for answer in answers])
         return
     people = [(name, _vector(key), f"{age:g}") for name, key, age in zip(PEOPLE, KEYS, AGES, strict=True)]
     typer.echo(align([("value of", "key", "age"), *people], right=(2,)))
@@ -84,7 +84,7 @@ def complexity(
 
     rows = count(length, width, kernel, radius)
     if as_json:
-        typer.echo(json.dumps([row._asdict() for row in rows], ensure_ascii=False))
+        print_json([row._asdict() for row in rows])
         return
     header = ("layer", "order", "by the order", "counted", "sequential", "longest path")
     cells = [

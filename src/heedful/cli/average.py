@@ -1,10 +1,11 @@
 """`heedful average`: the mean of a run's last checkpoints becomes its model."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from heedful.cli.streams import print_json
 
 
 def average(
@@ -24,7 +25,7 @@ def average(
 
     finished = average_run(run, last, force=force)
     if as_json:
-        typer.echo(json.dumps({"split": finished.split, "scores": [score._asdict() for score in finished.scores]}))
+        print_json({"split": finished.split, "scores": [score._asdict() for score in finished.scores]})
         return
     for score in finished.scores:
         typer.echo(

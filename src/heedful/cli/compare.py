@@ -1,11 +1,11 @@
 """`heedful compare`: paired tests between runs, from the outputs that they stored."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.streams import print_json
 from heedful.cli.table import align
 from heedful.errors import ConfigError
 
@@ -31,7 +31,7 @@ def compare(
 
     found = compare_runs([Run.open(folder) for folder in runs], split, samples, seed)
     if as_json:
-        typer.echo(json.dumps({"split": split, "comparisons": [_facts(row) for row in found]}, ensure_ascii=False))
+        print_json({"split": split, "comparisons": [_facts(row) for row in found]})
     else:
         _print_table(found, str(runs[0]))
 

@@ -1,11 +1,12 @@
 """`heedful config`: what a recipe comes to, the schema, differences, presets, and the paper's Table 3."""
 
-import json
 from typing import Annotated, Any
 
 import typer
 
+from heedful.cli.streams import print_json
 from heedful.cli.table import align
+from heedful.records.files import to_json
 
 app = typer.Typer(help="Show, trace and diff recipes and presets.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -18,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 
 def _toml(value: Any) -> str:
     """A value as it stands in a recipe (these look the same in TOML and in JSON)."""
-    return "-" if value is None else json.dumps(value, ensure_ascii=False)
+    return "-" if value is None else to_json(value)
 
 
 @app.command()
@@ -28,7 +29,7 @@ def show(name: Named, overrides: Overrides = None, as_json: AsJson = False) -> N
 
     found = settings(name, overrides or ())
     if as_json:
-        typer.echo(json.dumps({setting.key: {"value": setting.value, "origin": setting.origin} for setting in found}))
+        print_json({setting.key: {"value": setting.value, "origin": setting.origin} for setting in found})
     else:
         typer.echo(align([(setting.key, _toml(setting.value), setting.origin) for setting in found]))
 
@@ -38,7 +39,7 @@ def schema() -> None:
     """Print the JSON Schema of a recipe, for editors."""
     from heedful.recipe.recipe import Recipe
 
-    typer.echo(json.dumps(Recipe.model_json_schema(), indent=2))
+    print_json(Recipe.model_json_schema(), indent=2)
 
 
 @app.command()
@@ -48,7 +49,7 @@ def diff(left: Named, right: Named, as_json: AsJson = False) -> None:
 
     found = compare_named(left, right)
     if as_json:
-        typer.echo(json.dumps({key: {"left": a, "right": b} for key, a, b in found}))
+        print_json({key: {"left": a, "right": b} for key, a, b in found})
     elif found:
         typer.echo(align([("key", left, right), *((key, _toml(a), _toml(b)) for key, a, b in found)]))
     else:
@@ -61,7 +62,10 @@ def presets(as_json: AsJson = False) -> None:
     from heedful.recipe.presets import names
 
     found = names()
-    typer.echo(json.dumps(found) if as_json else align(list(found.items())))
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(align(list(found.items())))
 
 
 @app.command()
@@ -77,7 +81,7 @@ def table3(
 
     counts = count(vocab_size)
     if as_json:
-        typer.echo(json.dumps([row._asdict() for row in counts]))
+        print_json([row._asdict() for row in counts])
         return
     rows = [["row", "ours", "to base", "paper", "to base"]]
     for row in counts:

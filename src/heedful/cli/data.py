@@ -1,6 +1,5 @@
 """`heedful data`: list named data sets, get one, and check, describe or split pairs."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heedful.cli.pairs import Files, open_pairs
+from heedful.cli.streams import print_json
 from heedful.cli.table import align
 from heedful.errors import CheckFailed, HeedfulError
 
@@ -40,7 +40,7 @@ def list_(as_json: Json = False) -> None:
 
     sets = about()
     if as_json:
-        _print_json([entry._asdict() for entry in sets])
+        print_json([entry._asdict() for entry in sets], indent=2)
         return
     rows = [(entry.name, f"{entry.source_language} > {entry.target_language}", entry.description) for entry in sets]
     typer.echo(align([("name", "languages", "what"), *rows]))
@@ -68,7 +68,7 @@ def get(
     if to is not None:
         files = write_splits(readers, to)
     if as_json:
-        _print_json({**data.about._asdict(), "files": [str(path) for path in files]})
+        print_json({**data.about._asdict(), "files": [str(path) for path in files]}, indent=2)
         return
     typer.echo(f"{data.about.name}: {data.about.licence}", err=True)
     for path in files:
@@ -101,7 +101,7 @@ def check(
         findings += near_findings({split: data.splits[split] for split in read.surveys})
     errors = sum(finding.severity == "error" for finding in findings)
     if as_json:
-        _print_json([finding._asdict() for finding in findings])
+        print_json([finding._asdict() for finding in findings], indent=2)
     for finding in () if as_json else findings:
         typer.echo(f"{finding.severity}: {finding.place}: {finding.text}")
         if finding.hint:
@@ -133,7 +133,7 @@ def stats(
         typer.echo(f"warning: {finding.place} is left out: {finding.text}", err=True)
     found = data_stats(read.surveys, data.limits.max_tokens)
     if as_json:
-        _print_json(_plain(found))
+        print_json(_plain(found), indent=2)
     else:
         _print_stats(found)
 
@@ -156,7 +156,7 @@ def taxonomy(
     units, pairs = in_units(data.splits["train"](), data.tokenizers)
     found = measure(pairs)
     if as_json:
-        _print_json({"units": _plain(units), **_plain(found)})
+        print_json({"units": _plain(units), **_plain(found)}, indent=2)
         return
     _print_taxonomy(units, found, CELLS[found.cell])
 
@@ -177,7 +177,7 @@ def split(
 
     written = split_corpus(files, out, Sizes(dev, test, seed), (source_column, target_column))
     if as_json:
-        _print_json({name: [str(path) for path in paths] for name, paths in written.items()})
+        print_json({name: [str(path) for path in paths] for name, paths in written.items()}, indent=2)
         return
     for paths in written.values():
         for path in paths:
@@ -228,10 +228,6 @@ def _print_taxonomy(units: "Units", found: "Taxonomy", cell: str) -> None:
     ]
     typer.echo(align(rows))
     typer.echo(found.remark)
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _plain(value: Any) -> Any:

@@ -1,12 +1,13 @@
 """`heedful demo`: the whole road on an embedded dictionary, in minutes."""
 
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from heedful.cli.streams import print_json
 
 if TYPE_CHECKING:
     from heedful.pipeline.demo import Demo
@@ -32,7 +33,7 @@ def demo(
     with display as report:
         found = run_demo(folder, max_minutes, sys.argv, report)
     if as_json:
-        typer.echo(json.dumps(_facts(found)))
+        print_json(_facts(found))
     else:
         _print(found)
 

@@ -1,10 +1,11 @@
 """`heedful doctor`: look at the machine and run a short self-test."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from heedful.cli.streams import print_json
 
 
 def doctor(
@@ -21,7 +22,7 @@ def doctor(
     typer.echo("Looking at the machine; the self-test takes five seconds ...", err=True)
     findings = examine(Path.cwd())
     if as_json:
-        typer.echo(json.dumps([finding._asdict() for finding in findings]))
+        print_json([finding._asdict() for finding in findings])
     else:
         typer.echo(align([(finding.state, finding.name, finding.value) for finding in findings]))
         for finding in findings:

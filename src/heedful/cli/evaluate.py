@@ -1,6 +1,5 @@
 """`heedful evaluate`: a model's scores on a split of its data, or on files of your own."""
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,10 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.lines import read_lines
+from heedful.cli.streams import print_json
 from heedful.cli.table import align
+from heedful.data.corpus import refuse_tables
+from heedful.data.lines import refuse_second_use
 from heedful.errors import ConfigError, HeedfulError
 
 if TYPE_CHECKING:
@@ -102,6 +104,8 @@ def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
         return None
     if source is None or not references:
         raise ConfigError("--source and --reference belong together.", hint="Give both, or neither and a --split.")
+    refuse_second_use([source, *references])
+    refuse_tables([source, *references])
     sources = list(read_lines(source))
     columns = [list(read_lines(path)) for path in references]
     for path, column in zip(references, columns, strict=True):
@@ -146,7 +150,7 @@ def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Rec
         "times_scored": times,
         "scores": [score._asdict() for score in found.scores],
     }
-    typer.echo(json.dumps(facts, ensure_ascii=False))
+    print_json(facts)
 
 
 def _print_table(found: "Evaluation", run: "Run | None") -> None:

@@ -1,6 +1,5 @@
 """`heedful export`: a model written for other programs, and compared with itself there."""
 
-import json
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from heedful.cli.lines import read_lines
 from heedful.cli.parity import facts_of, sentence_of
+from heedful.cli.streams import print_json
 
 
 def export(
@@ -49,6 +49,6 @@ def export(
     parity = export_bundle(bundle, out, to, chosen.precision, lines, shortlist)
     if as_json:
         facts = {"folder": str(out), "target": to, "type": chosen.precision, **facts_of(parity)}
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
     else:
         typer.echo(f"{out}: {sentence_of(parity)}")

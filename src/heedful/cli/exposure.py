@@ -1,12 +1,12 @@
 """`heedful exposure`: what a model does behind gold tokens, as in training, beside what it does behind its own."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.streams import print_json
 from heedful.cli.table import align
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def exposure(
         return
     rows = {name: [row._asdict() for row in getattr(found, name)] for name in ("by_position", "after_error")}
     data = data_hash(items.sources, [[target] for target in first])
-    typer.echo(json.dumps({"model": str(model), "split": split, "data": data, **found._asdict(), **rows}))
+    print_json({"model": str(model), "split": split, "data": data, **found._asdict(), **rows})
 
 
 def _print_tables(found: "Exposure") -> None:

@@ -1,6 +1,5 @@
 """`heedful import`: a checkpoint from elsewhere becomes a bundle, and is compared with what it was."""
 
-import json
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from heedful.cli.lines import read_lines
 from heedful.cli.parity import facts_of, sentence_of
+from heedful.cli.streams import print_json
 
 
 def import_(
@@ -32,6 +32,6 @@ def import_(
     typer.echo(f"Reading {folder}, then translating with both ...", err=True)
     parity = import_checkpoint(folder, out, lines)
     if as_json:
-        typer.echo(json.dumps({"folder": str(out), **facts_of(parity)}, ensure_ascii=False))
+        print_json({"folder": str(out), **facts_of(parity)})
     else:
         typer.echo(f"{out}: {sentence_of(parity)}")

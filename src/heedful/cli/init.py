@@ -1,14 +1,50 @@
 """`heedful init`: write a complete, commented recipe, or copy one that comes with heedful."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from heedful.errors import ConfigError
 
-Files = tuple[str, str]
+FILE_OPTIONS = ("--train", "--dev", "--test")
+Files = list[str]
+
+
+class OneOrTwoFiles(TyperCommand):
+    """A command whose options of files take a table or two aligned files, `--train a.en a.de`, and nothing else."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `--train A B` as `--train A --train B`."""
+        return super().parse_args(ctx, one_file_an_option(args))
+
+
+COMMAND = OneOrTwoFiles
+
+
+def one_file_an_option(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with a second file behind an option of files as an option of its own.
+
+    It is one where it is no option and no `key=value`, unless a file of that name is there.
+    """
+    found: list[str] = []
+    option = ""  # that a second file would belong to
+    expected = False  # whether the first file comes now
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
+        if expected:
+            expected = False
+        elif name in FILE_OPTIONS:
+            option, expected = name, not equals
+        else:
+            if option and not argument.startswith("-") and (not equals or os.path.exists(argument)):
+                found.append(option)
+            option = ""
+        found.append(argument)
+    return found
 
 
 def init(
@@ -22,16 +58,18 @@ def init(
         str | None,
         typer.Option(help="Copy this recipe that comes with heedful, comments included; an unknown name lists all."),
     ] = None,
-    train: Annotated[Files | None, typer.Option(help="Two aligned text files to learn from.")] = None,
-    dev: Annotated[Files | None, typer.Option(help="Two more that choose the checkpoint.")] = None,
-    test: Annotated[Files | None, typer.Option(help="Two more that are scored at the end.")] = None,
+    train: Annotated[
+        Files | None, typer.Option(metavar="FILE [FILE]", help="A table, or two aligned text files, to learn from.")
+    ] = None,
+    dev: Annotated[Files | None, typer.Option(metavar="FILE [FILE]", help="Pairs that choose the checkpoint.")] = None,
+    test: Annotated[Files | None, typer.Option(metavar="FILE [FILE]", help="Pairs that are scored at the end.")] = None,
     output: Annotated[Path, typer.Option(help="The file to write; an existing one is never replaced.")] = Path(
         "recipe.toml"
     ),
 ) -> None:
     """Write a complete, commented recipe, or copy one that comes with heedful.
 
-    Other kinds of files are set as keys: `data.train='["pairs.tsv"]' data.dev='["dev.tsv"]'`.
+    Files are a table each (.tsv, .csv, .jsonl), or two aligned text files: `--train a.en a.de --dev b.en b.de`.
     """
     from heedful.recipe.first_recipe import first_recipe, refuse_existing, write_new
     from heedful.recipe.shipped import recipe_text

@@ -1,13 +1,14 @@
 """`heedful inspect`: what a model attends to, as terminal blocks, figures, one offline page, or JSON."""
 
-import json
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.inputs import require_texts
+from heedful.cli.lines import read_lines
+from heedful.cli.streams import print_json
 from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def inspect(
 ) -> None:
     """Show what the model reads for every token it writes; weights are those of evaluation, before any dropout."""
     sources = _sources(texts)
+    require_texts("--target", targets or [])
     _check_usage(len(sources), targets, html, svg, png)
     from heedful.pipeline.load import load, remark_on
 
@@ -97,9 +99,10 @@ def _check_usage(n: int, targets: list[str] | None, html: Path | None, svg: Path
 
 def _sources(texts: list[str]) -> list[str]:
     if texts != ["-"]:
+        require_texts("TEXT", texts)
         return texts
-    lines = sys.stdin.read().removesuffix("\n").split("\n")
-    if lines == [""]:
+    lines = list(read_lines(Path("-")))
+    if not lines:
         raise ConfigError("There is no line on standard input.")
     return lines
 
@@ -128,16 +131,16 @@ def _head(trace: "Trace", name: str, head: str | None) -> "Head | None":
     last = trace.map(name).n_heads - 1
     if head is None or head == "mean":
         return head
-    if not head.isdecimal() or int(head) > last:
-        raise ConfigError(f"`--head` must be 0 to {last} or mean, but is {head}.", hint="Heads are counted from 0.")
+    if not (head.isdecimal() and len(head) < 10) or int(head) > last:
+        raise ConfigError(f"`--head` must be 0 to {last} or mean, but is {head:.40}.", hint="Heads are counted from 0.")
     return int(head)
 
 
 def _write_page(path: Path, traces: "list[Trace]", title: str) -> None:
     from heedful.inspection.page import page
-    from heedful.text.files import write_text
+    from heedful.text.output import write_output
 
-    write_text(path, page(traces, title))
+    write_output(path, page(traces, title).encode())
     typer.echo(f"Wrote {path}: open it in any browser, it needs no network.", err=True)
 
 
@@ -152,7 +155,7 @@ def _print_json(traces: "list[Trace]") -> None:
     from heedful.inspection.document import trace_to_tree
 
     for trace in traces:
-        typer.echo(json.dumps(trace_to_tree(trace), ensure_ascii=False))
+        print_json(trace_to_tree(trace))
 
 
 def _print_blocks(traces: "list[Trace]", name: str, head: "Head") -> None:

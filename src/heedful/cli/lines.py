@@ -1,16 +1,23 @@
 """Reading text line by line from files and standard input, so that line n in is line n out whatever the bytes are."""
 
 import gzip
-import sys
+import os
+import select
+import stat
 import zlib
 from collections.abc import Iterator
+from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import typer
 
 from heedful.data.lines import UTF8_MARK
+from heedful.data.spool import STANDARD_INPUT, is_stream, standard_input
 from heedful.errors import ConfigError, HeedfulError
+
+BLOCK = 1 << 16  # bytes that a pipe holds
+CHUNK = 1000  # lines
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -19,33 +26,87 @@ def read_lines(path: Path) -> Iterator[str]:
     A byte order mark at the start is left out. Bytes that are not UTF-8 become U+FFFD, with a warning that names the
     line, so that no line is lost.
     """
+    for chunk in read_chunks(path, CHUNK):
+        yield from chunk
+
+
+def read_chunks(path: Path, most: int) -> Iterator[list[str]]:
+    """The same lines, up to so many at a time; of a pipe or a terminal, those that have arrived, as soon as they do."""
+    number = 0
+    with _open(path) as file:
+        for chunk in _raw_chunks(file, path, most):
+            lines = [_decoded(raw, f"{path}:{number + place}") for place, raw in enumerate(chunk, start=1)]
+            if number == 0 and lines:
+                lines[0] = lines[0].removeprefix(UTF8_MARK.decode())
+            number += len(lines)
+            yield lines
+
+
+def _decoded(raw: bytes, place: str) -> str:
+    line = raw.removesuffix(b"\r")
     try:
-        file = sys.stdin.buffer if str(path) == "-" else _open(path)
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        typer.echo(f"warning: {place} is not UTF-8 at byte {error.start + 1}; replaced by U+FFFD", err=True)
+        return line.decode("utf-8", errors="replace")
+
+
+def _open(path: Path) -> BufferedIOBase:
+    if str(path) == STANDARD_INPUT:
+        return standard_input()
+    try:
+        return gzip.GzipFile(path) if path.suffix == ".gz" else path.open("rb")
     except FileNotFoundError:
         raise ConfigError(f"There is no file {path}.", hint="Use - for standard input.") from None
     except IsADirectoryError:
         raise ConfigError(f"{path} is a directory.", hint="Name a text file, or - for standard input.") from None
-    with file:
-        for number, raw in enumerate(_raw_lines(file, path), start=1):
-            line = raw.rstrip(b"\n").removesuffix(b"\r")
-            if number == 1:
-                line = line.removeprefix(UTF8_MARK)
-            try:
-                yield line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                typer.echo(
-                    f"warning: {path}:{number} is not UTF-8 at byte {error.start + 1}; replaced by U+FFFD", err=True
-                )
-                yield line.decode("utf-8", errors="replace")
 
 
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-
-
-def _raw_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+def _raw_chunks(file: BufferedIOBase, path: Path, most: int) -> Iterator[list[bytes]]:
+    """Lines as bytes, without their LF."""
     try:
-        yield from file
+        if is_stream(path) and path.suffix != ".gz" and (descriptor := _descriptor(file)) is not None:
+            yield from _arriving(descriptor, most)
+            return
+        lines = (raw.removesuffix(b"\n") for raw in file)
+        while chunk := list(islice(lines, most)):
+            yield chunk
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         hint = "Copy or download it again; if it is plain text, take .gz off its name."
         raise HeedfulError(f"{path} cannot be unpacked: {str(error).rstrip('.')}.", hint=hint) from None
+
+
+def _descriptor(file: BufferedIOBase) -> int | None:
+    """The number by which the system knows an input that is no regular file; None where nothing can be waited for."""
+    try:
+        number = file.fileno()
+    except OSError:  # it is in memory
+        return None
+    return None if stat.S_ISREG(os.fstat(number).st_mode) else number
+
+
+def _arriving(descriptor: int, most: int) -> Iterator[list[bytes]]:
+    """The whole lines that are there, up to so many, and never a wait while there is one; the last may lack its LF."""
+    ready: list[bytes] = []
+    begun: list[bytes] = []  # the parts of a line whose end has not arrived
+    while block := os.read(descriptor, BLOCK):
+        *ended, rest = block.split(b"\n")
+        if ended:
+            ready += [b"".join([*begun, ended[0]]), *ended[1:]]
+            begun = []
+        begun.append(rest)
+        while ready and (len(ready) >= most or not _has_more(descriptor)):
+            yield ready[:most]
+            ready = ready[most:]
+    last = b"".join(begun)
+    ready += [last] if last else []
+    while ready:
+        yield ready[:most]
+        ready = ready[most:]
+
+
+def _has_more(descriptor: int) -> bool:
+    """Whether reading would give something at once, be it the end."""
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN | select.POLLHUP)
+    return bool(waiting.poll(0))

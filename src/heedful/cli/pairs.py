@@ -40,20 +40,24 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
     from heedful.data.check import Limits
     from heedful.data.config import DataConfig
     from heedful.data.corpus import reader
+    from heedful.data.lines import refuse_second_use
+    from heedful.data.spool import is_stream
     from heedful.recipe.splits import optional_splits, readers
     from heedful.text.tokenizer import load_tokenizers
 
     if tokenizers is not None and not any(tokenizers.glob("tokenizer.*.toml")):
         raise ConfigError(f"{tokenizers} holds no tokenizers.", hint="The folder `data` or `model` of a run does.")
     loaded = None if tokenizers is None else load_tokenizers(tokenizers)
+    limits = Limits(whole_words=None if loaded is None else loaded.target.config.kind == "words")
     if what[0].endswith(".toml") and all("=" in setting for setting in what[1:]):
         return _open_recipe(Path(what[0]), what[1:], loaded)
-    if len(what) == 1 and "." not in what[0] and not Path(what[0]).exists():
+    if len(what) == 1 and "." not in what[0] and not (Path(what[0]).exists() or is_stream(what[0])):
         named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
-        return Opened(readers(named), Limits(), loaded, optional_splits(named))
+        return Opened(readers(named), limits, loaded, optional_splits(named))
     given = {"train": [Path(path) for path in what], "dev": files.dev, "test": files.test}
+    refuse_second_use(path for paths in given.values() for path in paths or ())
     splits = {split: reader(paths, *files.columns) for split, paths in given.items() if paths}
-    return Opened(splits, Limits(), loaded, ())
+    return Opened(splits, limits, loaded, ())
 
 
 def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> Opened:
@@ -66,5 +70,6 @@ def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | Non
     recipe = load_recipe(path, overrides).config
     if tokenizers is None:
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
-    limits = Limits(recipe.data.max_length, recipe.training.max_tokens, recipe.data.allow_overlap, recipe.model.labels)
+    data, whole_words = recipe.data, recipe.tokenizer.whole_words
+    limits = Limits(data.max_length, recipe.training.max_tokens, data.allow_overlap, recipe.model.labels, whole_words)
     return Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))

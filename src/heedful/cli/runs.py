@@ -1,13 +1,14 @@
 """`heedful runs`: what runs there are, what one holds, and where two differ."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.streams import print_json
 from heedful.cli.table import align
+from heedful.records.files import to_json
 
 if TYPE_CHECKING:
     from heedful.config import Difference
@@ -31,7 +32,7 @@ def list_runs(
 
     found = [summarise(run) for run in find_runs(folder)]
     if as_json:
-        typer.echo(json.dumps([_summary_facts(summary) for summary in found], ensure_ascii=False))
+        print_json([_summary_facts(summary) for summary in found])
     elif found:
         rows = [(s.folder, s.state, f"{s.update:,}", f"{s.minutes:,.1f}", _scores(s)) for s in found]
         typer.echo(align([("run", "state", "updates", "minutes", "scores"), *rows], right=(2, 3)))
@@ -55,7 +56,7 @@ def show(run: Named, as_json: AsJson = False) -> None:
             "errors": reasons,
             "environment": opened.environment(),
         }
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     environment = opened.environment()
     machine = f"{environment.get('cpu', '?')}, {environment.get('cores', '?')} cores"
@@ -87,7 +88,7 @@ def diff(left: Named, right: Named, as_json: AsJson = False) -> None:
     }
     if as_json:
         trees = {name: {key: {"left": a, "right": b} for key, a, b in part} for name, part in parts.items()}
-        typer.echo(json.dumps(trees, ensure_ascii=False))
+        print_json(trees)
         return
     shown = [
         align([(name, str(left), str(right)), *((key, _value(a), _value(b)) for key, a, b in part)])
@@ -139,4 +140,4 @@ def _reasons(errors: list[dict[str, Any]]) -> dict[str, int]:
 def _value(value: Any) -> str:
     if value is None:
         return "-"
-    return json.dumps(value, ensure_ascii=False)
+    return to_json(value)

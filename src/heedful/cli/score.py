@@ -1,6 +1,5 @@
 """`heedful score`: what a model thinks of given pairs."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,11 @@ import typer
 
 from heedful.cli import options
 from heedful.cli.lines import read_lines
-from heedful.errors import ConfigError, HeedfulError
+from heedful.cli.places import named_after
+from heedful.data.corpus import refuse_tables
+from heedful.data.lines import refuse_second_use
+from heedful.errors import HeedfulError
+from heedful.records.files import to_json
 
 if TYPE_CHECKING:
     from heedful.decoding.translation import Scored
@@ -24,29 +27,32 @@ def score(
     ensemble_mean: options.EnsembleMean = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, with every token.")] = False,
 ) -> None:
-    """Give the natural log-probability of each target line, given its source line."""
+    """Give the natural log-probability of each target line, given its source line: of all pairs, or of none."""
     pairs = _pairs(source, target)
     from heedful.pipeline.engines import Choice, open_engine
 
-    with open_engine(model, Choice(others=ensemble or (), mean=ensemble_mean), []) as opened:
+    lines = []
+    choice = Choice(others=ensemble or (), mean=ensemble_mean)
+    with open_engine(model, choice, []) as opened, named_after(source, target):
         for remark in opened.remarks:
             typer.echo(remark, err=True)
         for start in range(0, len(pairs), CHUNK):
             sources, targets = zip(*pairs[start : start + CHUNK], strict=True)
-            for scored in opened.engine.score(sources, targets, first_pair=start + 1):
-                typer.echo(_rendered(scored, as_json))
+            scored = opened.engine.score(sources, targets, first_pair=start + 1)
+            lines += [f"{_rendered(one, as_json)}\n" for one in scored]
+    typer.echo("".join(lines), nl=False)
 
 
 def _rendered(scored: "Scored", as_json: bool) -> str:
     if not as_json:
         return f"{scored.log_p:.6f}"
     tokens = [[token.piece, token.log_p] for token in scored.tokens]
-    return json.dumps({"log_p": scored.log_p, "tokens": tokens}, ensure_ascii=False)
+    return to_json({"log_p": scored.log_p, "tokens": tokens})
 
 
 def _pairs(source: Path, target: Path) -> list[tuple[str, str]]:
-    if str(source) == str(target) == "-":
-        raise ConfigError("Source and target cannot both be standard input.", hint="Name a file for one of them.")
+    refuse_second_use([source, target])
+    refuse_tables([source, target])
     sources, targets = list(read_lines(source)), list(read_lines(target))
     if len(sources) != len(targets):
         raise HeedfulError(

@@ -1,10 +1,11 @@
 """`heedful shortlist`: which target tokens each source token may need, so that decoding looks at no others."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from heedful.cli.streams import print_json
 
 
 def shortlist(
@@ -22,7 +23,7 @@ def shortlist(
     made = make_shortlist(run, k, frequent)
     if as_json:
         facts = {"candidates": made.mean_candidates, "missing": made.missing}
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     of = f"of {made.shortlist.target_size:,} target tokens"
     typer.echo(f"candidates of a dev sentence\t{made.mean_candidates:.0f} {of}")

@@ -1,6 +1,5 @@
 """`heedful train`: from a recipe to a run directory, or on with a run."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.streams import print_json
 from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _train(recipe: "Recipe", folder: Path, resume: bool, as_json: bool) -> None:
             "split": finished.split,
             "scores": [score._asdict() for score in finished.scores],
         }
-        typer.echo(json.dumps(facts))
+        print_json(facts)
         return
     for score in finished.scores:
         interval = f"[{score.low:.2f}, {score.high:.2f}]"
@@ -102,7 +102,7 @@ def _print_dry_run(recipe: "Recipe", folder: Path, as_json: bool) -> None:
     with TrainingDisplay(1, None) as display:
         found = dry_run(recipe, folder, display)
     if as_json:
-        typer.echo(json.dumps({"run": str(folder), "recipe": to_tree(recipe), **found._asdict()}))
+        print_json({"run": str(folder), "recipe": to_tree(recipe), **found._asdict()})
         return
     typer.echo(to_toml(recipe))
     typer.echo(f"# run directory        {folder}{' (exists)' if folder.exists() else ''}")
@@ -124,7 +124,7 @@ def _print_overfit(recipe: "Recipe", pairs: int, as_json: bool) -> None:
     with TrainingDisplay(UPDATES, None) as display:
         found = overfit(recipe, pairs, display)
     if as_json:
-        typer.echo(json.dumps(found._asdict()))
+        print_json(found._asdict())
         return
     typer.echo(f"{found.pairs} pairs, {found.updates} updates: loss {found.loss:.4f} nats a token")
     typer.echo(f"moved ({len(found.moved)}): {' '.join(found.moved)}")

@@ -1,19 +1,19 @@
 """`heedful translate`: text in, text out, line by line."""
 
-import json
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli import options
-from heedful.cli.inputs import Input, read_inputs
+from heedful.cli.inputs import Given, Input, Text
+from heedful.cli.places import named_after
+from heedful.cli.streams import result_sink
 from heedful.errors import ConfigError
+from heedful.records.files import to_json
 
 if TYPE_CHECKING:
     from heedful.decoding.translation import Translation
@@ -27,6 +27,7 @@ def translate(
     *,
     model: Annotated[Path, typer.Argument(help="A run directory, a model bundle or an export.")],
     file: Annotated[Path, typer.Argument(help="A text file; - is standard input.")] = Path("-"),
+    text: Text = None,
     output: options.Output = None,
     n_best: options.NBest = 1,
     input_format: options.InputFormat = "text",
@@ -45,38 +46,40 @@ def translate(
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
     from heedful.pipeline.engines import Choice, open_engine
 
-    chunks = _chunks(one.with_all(prefix, require, forbid) for one in read_inputs(file, input_format))
+    given = Given(file, text, input_format, prefix, require, forbid)
+    chunks = given.chunks(CHUNK)
     first = next(chunks, [])  # a missing file is found before the model is loaded
     choice = Choice(engine, precision, ensemble or (), ensemble_mean)
     with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)
         translator = _searching(opened.engine.with_search(search_changes), n_best, "beam" in search_changes)
-        found = _translated(translator, chain([first], chunks), n_best)
-        _write(found, file, output, partial(_rendered, n_best=n_best, as_json=as_json))
+        found = _translated(translator, chain([first], chunks), n_best, given.place)
+        _write(found, given.place, output, partial(_rendered, n_best=n_best, as_json=as_json))
 
 
 def _write(
-    found: "Iterator[tuple[str, Translation]]", file: Path, output: Path | None, rendered: Callable[..., Iterator[str]]
+    found: "Iterator[list[tuple[str, Translation]]]",
+    file: Path,
+    output: Path | None,
+    rendered: Callable[..., Iterator[str]],
 ) -> None:
-    from heedful.text.files import replacing
+    """Write what was found, chunk by chunk: whoever waits for an answer has it before more is read.
 
-    with nullcontext(sys.stdout.buffer) if output is None else replacing(output) as sink:
-        for number, (source, one) in enumerate(_warned(found, file), start=1):
-            for line in rendered(number, source, one):
-                sink.write(f"{line}\n".encode())  # UTF-8 and LF, whatever the terminal's settings are
-        sink.flush()
-
-
-def _warned(found: "Iterator[tuple[str, Translation]]", file: Path) -> "Iterator[tuple[str, Translation]]":
-    """What was found, as it is; warnings are told on the way, and unknown symbols of all lines at the end."""
-    unknown: dict[int, int] = {}
-    for number, (source, one) in enumerate(found, start=1):
-        for warning in one.warnings:
-            typer.echo(f"warning: {file}:{number}: {warning}", err=True)
-        if one.unknown:
-            unknown[number] = one.unknown
-        yield source, one
+    Warnings are told on the way, and unknown symbols of all lines at the end.
+    """
+    done, unknown = 0, dict[int, int]()
+    with result_sink(output) as sink:
+        for chunk in found:
+            for number, (source, one) in enumerate(chunk, start=done + 1):
+                for warning in one.warnings:
+                    typer.echo(f"warning: {file}:{number}: {warning}", err=True)
+                if one.unknown:
+                    unknown[number] = one.unknown
+                for line in rendered(number, source, one):
+                    sink.write(f"{line}\n".encode())
+            done += len(chunk)
+            sink.flush()
     if unknown:
         typer.echo(_unknown_symbols(file, unknown), err=True)
 
@@ -94,25 +97,21 @@ def _searching(translator: "Translator", n_best: int, beam_given: bool) -> "Tran
     return translator.with_search({"beam": n_best})
 
 
-def _chunks(inputs: Iterator[Input]) -> Iterator[list[Input]]:
-    while chunk := list(islice(inputs, CHUNK)):
-        yield chunk
-
-
 def _translated(
-    translator: "Translator", chunks: Iterable[list[Input]], n_best: int
-) -> "Iterator[tuple[str, Translation]]":
+    translator: "Translator", chunks: Iterable[list[Input]], n_best: int, place: Path
+) -> "Iterator[list[tuple[str, Translation]]]":
     done = 0
     for chunk in chunks:
         sources = [one.source for one in chunk]
-        found = translator.translate(
-            sources,
-            n_best=n_best,
-            prefixes=[one.prefix for one in chunk],
-            rules=[one.rules for one in chunk],
-            first_line=done + 1,
-        )
-        yield from zip(sources, found, strict=True)
+        with named_after(place):
+            found = translator.translate(
+                sources,
+                n_best=n_best,
+                prefixes=[one.prefix for one in chunk],
+                rules=[one.rules for one in chunk],
+                first_line=done + 1,
+            )
+        yield list(zip(sources, found, strict=True))
         done += len(chunk)
 
 
@@ -140,7 +139,7 @@ def _rendered(number: int, source: str, found: "Translation", n_best: int, as_js
             "unknown": found.unknown,
             "n_best": best,
         }
-        yield json.dumps(facts, ensure_ascii=False)
+        yield to_json(facts)
     elif n_best == 1:
         yield found.text
     else:

@@ -9,22 +9,21 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from heedful.data.check_side import check_first, check_rows, check_side
 from heedful.data.corpus import Pair, Reader
+from heedful.data.finding import EXAMPLES, Finding, place_in
 from heedful.data.stats import overlap
-from heedful.data.survey import Numbers, Side, Survey, duplicates, found_in, survey
+from heedful.data.survey import Numbers, Survey, duplicates, found_in, survey
 from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.text.tokenizer import Tokenizers
 
 OVERLAP_ALLOWED = 0.01  # of a held-out split: published data sets have a pair or two
 DUPLICATES_ALLOWED = 0.05
-UNKNOWN_ALLOWED = 0.01
 SAME_ALLOWED = (0.01, 0.9)  # between: some lines were left untranslated; above: that is the task
 RATIO_LIMIT = 4.0  # times as long as the length of the other side suggests
 RATIO_CHARACTERS = 20  # the ratio of two short lines says nothing
 NEARLY_ALL = 0.95  # share of pairs with one label a word, or one in all, by which a data set is one of labels
 LABEL_RETURNS = 5  # times that a target must return, on average, to be a label
-EXAMPLES = 3
-
 
 Labels = Literal["word", "source"]
 WANTED: dict[Labels, str] = {"word": "a label for each word", "source": "one label for the source"}
@@ -34,16 +33,6 @@ USUAL: dict[Labels, str] = {
 }
 
 
-class Finding(NamedTuple):
-    """Something that was found. `place` is split:number, numbers from 1 as lines have them."""
-
-    severity: Literal["error", "warning"]
-    kind: str
-    place: str
-    text: str
-    hint: str
-
-
 class Limits(NamedTuple):
     """What training will do with the data."""
 
@@ -51,6 +40,7 @@ class Limits(NamedTuple):
     max_tokens: int = 4096  # of a batch
     allow_overlap: bool = False
     labels: Labels | None = None  # what must have one label each: a word of a source, or the whole of it
+    whole_words: bool | None = None  # whether targets are written in whole words; None where that is not known
 
 
 class ReadSplits(NamedTuple):
@@ -86,12 +76,12 @@ def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
     findings = list(read.unreadable)
     for split, found in read.surveys.items():
         findings += check_split(found, read.readers[split])
-        findings += check_labels(found, limits.labels)
+        findings += check_labels(found, limits)
     if (train := read.surveys.get("train")) is not None:
         for split, found in read.surveys.items():
             if split != "train":
                 findings += check_overlap(train, found, allowed=limits.allow_overlap)
-                findings += check_new_labels(train, found) if limits.labels is None else ()
+                findings += check_new_labels(train, found, limits)
         findings += check_lengths(train, limits)
     return sorted(findings, key=lambda finding: finding.severity != "error")
 
@@ -99,7 +89,9 @@ def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
 def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
     """What is odd within one split; `read` opens it again, for the texts of examples."""
     for name, side in (("source", found.source), ("target", found.target)):
-        yield from _check_side(found.split, name, side)
+        yield from check_side(found.split, name, side)
+    yield from check_rows(found)
+    yield from check_first(found, read)
     if (repeated := duplicates(found.hashes)) > DUPLICATES_ALLOWED * found.pairs:
         text = f"{repeated:,} of {found.pairs:,} pairs ({repeated / found.pairs:.1%}) repeat an earlier pair."
         yield Finding("warning", "duplicates", found.split, text, "Remove them: they count more than once.")
@@ -112,26 +104,7 @@ def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
         shown = _texts(read(), outliers[:EXAMPLES].tolist())
         examples = "; ".join(f"{pair.source[:50]!r} / {pair.target[:50]!r}" for pair in shown)
         text = f"{counted(len(outliers), 'pair')} with a side far longer than the other suggests: {examples}."
-        yield Finding("warning", "length ratio", _place(found.split, outliers), text, "Are these lines aligned?")
-
-
-def _check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
-    empty = np.flatnonzero(side.words == 0)
-    if len(empty):
-        consequence = "Training leaves such pairs out" if split == "train" else "A held-out pair needs both sides"
-        text = f"{counted(len(empty), 'empty line')} on the {name} side."
-        yield Finding("warning", "empty", _place(split, empty), text, f"{consequence}; remove them.")
-    if side.control:
-        places = np.array(list(side.control))
-        signs = ", ".join(sorted({f"U+{ord(sign):04X}" for sign in side.control.values()})[:5])
-        text = f"{counted(len(places), 'line')} on the {name} side with control or replacement characters ({signs})."
-        yield Finding("warning", "control characters", _place(split, places), text, "Was the encoding wrong?")
-    tokens = 0 if side.tokens is None else int(side.tokens.sum())
-    if side.unknown > UNKNOWN_ALLOWED * tokens:
-        text = f"{side.unknown / tokens:.1%} of the {name} tokens are unknown to the tokenizer."
-        yield Finding(
-            "warning", "unknown", split, text, "Is it the right tokenizer for this side? Or raise `vocab_size`."
-        )
+        yield Finding("warning", "length ratio", place_in(found.split, outliers), text, "Are these lines aligned?")
 
 
 def ratio_outliers(found: Survey) -> Numbers:
@@ -159,12 +132,16 @@ def labelled(found: Survey) -> Labels | None:
     return "source" if few and np.mean(target == 1) >= NEARLY_ALL else None
 
 
-def check_labels(found: Survey, wanted: Labels | None) -> Iterator[Finding]:
-    """Pairs with another number of labels than the model wants, or, if none is `wanted`, than nearly all pairs have."""
+def check_labels(found: Survey, limits: Limits) -> Iterator[Finding]:
+    """Pairs with another number of labels than the model wants, or, if it wants none, than nearly all pairs have.
+
+    One word as target is no label where it is spelt.
+    """
+    wanted = limits.labels
     labels, severity, names = wanted, "error", WANTED
     if labels is None:
         labels, severity, names = labelled(found), "warning", USUAL
-    if labels is None:
+    if labels is None or (wanted is None and labels == "source" and limits.whole_words is False):
         return
     target = found.target.words if wanted is None or found.target.tokens is None else found.target.tokens
     places = _places(found, labels, tokens=wanted is not None)
@@ -174,19 +151,23 @@ def check_labels(found: Survey, wanted: Labels | None) -> Iterator[Finding]:
         here = f"the first has {counted(int(target[first]), 'word' if wanted is None else 'label')}"
         here += f" for {counted(int(places[first]), 'word')}" if labels == "word" else ""
         text = f"{counted(len(wrong), 'pair')} without {names[labels]}: {here}."
-        yield Finding(severity, "labels", _place(found.split, wrong), text, "Is a label missing, or a word cut in two?")
+        hint = "Is a label missing, or a word cut in two?"
+        yield Finding(severity, "labels", place_in(found.split, wrong), text, hint)
     if wanted is not None and found.target.unknown:
         text = f"{counted(found.target.unknown, 'label')} that the vocabulary lacks."
         hint = "A label must stand in train, and tokenizer.target.vocab_size have room for it."
         yield Finding("warning", "unknown labels", found.split, text, hint)
 
 
-def check_new_labels(train: Survey, held_out: Survey) -> Iterator[Finding]:
-    """Held-out pairs whose one label never stands in train."""
+def check_new_labels(train: Survey, held_out: Survey, limits: Limits) -> Iterator[Finding]:
+    """Held-out pairs whose one label never stands in train, unless their model spells what it writes."""
     new = np.flatnonzero(~np.isin(held_out.target.hashes, train.target.hashes))
-    if labelled(train) == "source" and len(new):
-        text = f"{counted(len(new), 'pair')} with a label that never stands in train."
-        yield Finding("warning", "unknown labels", _place(held_out.split, new), text, "No model can give it.")
+    if limits.labels is not None or limits.whole_words is False or labelled(train) != "source" or not len(new):
+        return
+    text = f"{counted(len(new), 'pair')} with a label that never stands in train."
+    hint = "A model that writes whole words, or gives labels, can never give it"
+    hint += "." if limits.whole_words else "; one that writes characters or subwords can."
+    yield Finding("warning", "unknown labels", place_in(held_out.split, new), text, hint)
 
 
 def _places(found: Survey, labels: Labels, *, tokens: bool = False) -> Numbers:
@@ -215,7 +196,7 @@ def check_overlap(train: Survey, held_out: Survey, *, allowed: bool) -> Iterator
         hint = "Scores on pairs seen in training mean nothing: remove them from train"
         severity = "error" if share > OVERLAP_ALLOWED and not allowed else "warning"
         hint += " (data.allow_overlap = true trains all the same)." if severity == "error" else "."
-        yield Finding(severity, "overlap", _place(held_out.split, places), text, hint)
+        yield Finding(severity, "overlap", place_in(held_out.split, places), text, hint)
 
 
 def check_lengths(train: Survey, limits: Limits) -> Iterator[Finding]:
@@ -228,19 +209,13 @@ def check_lengths(train: Survey, limits: Limits) -> Iterator[Finding]:
         beyond = f"more than max_length ({limits.max_length}) tokens, up to {longest.max():,}"
         text = f"{counted(len(dropped), 'pair')} with {beyond}."
         hint = "Training leaves them out, unless you raise `max_length`."
-        yield Finding("warning", "too long", _place("train", dropped), text, hint)
+        yield Finding("warning", "too long", place_in("train", dropped), text, hint)
     over = np.flatnonzero((longest + 1 > limits.max_tokens) & (longest <= limits.max_length))
     if len(over):
         beyond = f"more tokens than a batch may have (max_tokens is {limits.max_tokens})"
         text = f"{counted(len(over), 'pair')} with {beyond}."
         hint = "Each is a batch of its own, for which memory may not suffice: lower `max_length`."
-        yield Finding("warning", "batch", _place("train", over), text, hint)
-
-
-def _place(split: str, numbers: Numbers) -> str:
-    """The first places: train:3, 17, 20, ..."""
-    shown = ", ".join(str(int(number) + 1) for number in numbers[:EXAMPLES])
-    return f"{split}:{shown}{', ...' if len(numbers) > EXAMPLES else ''}"
+        yield Finding("warning", "batch", place_in("train", over), text, hint)
 
 
 def _texts(pairs: Iterable[Pair], numbers: Sequence[int]) -> list[Pair]:

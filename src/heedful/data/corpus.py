@@ -5,17 +5,19 @@ Knows nothing of tokens. A pair is one line a side everywhere: a line break insi
 
 import csv
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, final
 
-from heedful.data.lines import read_lines, require_file
+from heedful.data.headers import other_names
+from heedful.data.json_lines import parse_json, require_whole
+from heedful.data.lines import read_lines, refuse_second_use, require_file
 from heedful.errors import ConfigError, HeedfulError
 
 TABLES = (".tsv", ".csv", ".jsonl")
+USUAL_COLUMNS = ("source", "target")
 LONGEST_FIELD = 1 << 28  # characters; the csv module's own limit is 131,072
 
 
@@ -32,19 +34,24 @@ Reader = Callable[[], Iterable[Pair]]  # opens pairs anew at each call
 def read_parallel(
     paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target"
 ) -> Iterator[Pair]:
-    """The pairs of two aligned files, or of one table, one at a time; each file may be plain or .gz.
+    """The pairs of two aligned files, or of one table, one at a time; each file may be plain, .gz, a pipe, or "-".
 
     Columns are named by the header of a .csv or .tsv, or the keys of a .jsonl. In a .csv or .tsv they may be numbers
     from 1 instead: then there is no header. A .tsv without a header has its source in column 1 and its target in
-    column 2, if nothing else is said. A missing file is an error at once, all else when its line is reached (see
-    `count_pairs`).
+    column 2, if nothing else is said. A file of another name is a table, too, if its first line has a tab or is a JSON
+    object. A missing file is an error at once, all else when its line is reached (see `count_pairs`).
     """
     files = [Path(path) for path in paths]
     if len(files) not in (1, 2):
-        raise ConfigError(f"Pairs come from one table or from two aligned files, but {len(files)} files are named.")
+        hint = "Name one table, or a source file and its target file."
+        raise ConfigError(
+            f"Pairs come from one table or from two aligned files, but {len(files)} files are named.", hint=hint
+        )
+    refuse_second_use(files)
     for file in files:
         require_file(file)
     if len(files) == 2:
+        refuse_tables(files)
         return _nonempty(_aligned(*files), files)
     kind = _table_kind(files[0])
     if kind == ".jsonl":
@@ -97,21 +104,45 @@ def fingerprint(pairs: Iterable[Pair]) -> Fingerprint:
     return watched.fingerprint
 
 
+def refuse_tables(paths: Iterable[str | Path]) -> None:
+    """Raise ConfigError for a table, by its name, where files of plain lines are wanted."""
+    for path in paths:
+        if (kind := _suffix(Path(path))) in TABLES:
+            message = f"{path} is a table ({kind}) and holds both sides, but here a file has one side, line by line."
+            hint = "Name one table alone (join several to one), or two files of plain lines, such as .txt."
+            raise ConfigError(message, hint=hint)
+
+
+def _suffix(path: Path) -> str:
+    """The ending that says what a file is: the one before .gz, in lower case."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:] if suffix != ".gz"]
+    return suffixes[-1] if suffixes else ""
+
+
 def _table_kind(path: Path) -> str:
-    suffixes = [suffix for suffix in path.suffixes[-2:] if suffix != ".gz"]
-    if suffixes and suffixes[-1] in TABLES:
-        return suffixes[-1]
-    hint = (
-        "Name two aligned text files (source, target), or one file that ends in .tsv, .csv, .jsonl (or .gz after that)."
-    )
-    raise ConfigError(f"{path} alone holds no pairs: it is no table.", hint=hint)
+    """What kind of table a single file is, by its name; by its first line, where the name does not say."""
+    if (suffix := _suffix(path)) in TABLES:
+        return suffix
+    first = next((line for line in read_lines(path) if line.strip()), None)
+    if first is None:
+        raise _no_pairs([path])
+    if first.lstrip().startswith("{"):
+        return ".jsonl"
+    if "\t" in first:
+        return ".tsv"
+    hint = "Name two aligned text files (source, target), or one table: .tsv, .csv, .jsonl (or .gz after that)."
+    raise ConfigError(f"{path} alone holds no pairs: it is no table, and its first line has no tab.", hint=hint)
 
 
 def _nonempty(pairs: Iterator[Pair], files: Sequence[Path]) -> Iterator[Pair]:
     first = next(pairs, None)
     if first is None:
-        raise HeedfulError(f"There are no pairs in {' and '.join(map(str, files))}.", hint="Is it the right file?")
+        raise _no_pairs(files)
     yield from chain([first], pairs)
+
+
+def _no_pairs(files: Sequence[Path]) -> HeedfulError:
+    return HeedfulError(f"There are no pairs in {' and '.join(map(str, files))}.", hint="Is it the right file?")
 
 
 def _aligned(source: Path, target: Path) -> Iterator[Pair]:
@@ -182,23 +213,32 @@ def _places(first: _Row, path: Path, source_column: str, target_column: str) -> 
     names = [name.strip() for name in first.fields]
     if source_column in names and target_column in names:
         return names.index(source_column), names.index(target_column), True
-    if source_column.isdecimal() and target_column.isdecimal() and int(source_column) > 0 and int(target_column) > 0:
-        return int(source_column) - 1, int(target_column) - 1, False
-    if _table_kind(path) == ".tsv" and (source_column, target_column) == ("source", "target"):
+    places = _number(source_column), _number(target_column)
+    if places[0] is not None and places[1] is not None:
+        return places[0] - 1, places[1] - 1, False
+    if _suffix(path) != ".csv" and (source_column, target_column) == USUAL_COLUMNS:
+        if other_names(names):
+            message = (
+                f"{path}:{first.line}: this looks like a header that names no source and target: {', '.join(names)}."
+            )
+            hint = "Set `source_column` and `target_column` to two of these names; to 1 and 2, if it is a pair."
+            raise ConfigError(message, hint=hint)
         return 0, 1, False
     wanted = f"`{source_column}` and `{target_column}`"
     hint = "Set `source_column` and `target_column` to names of the header, or to numbers from 1 where there is none."
     raise ConfigError(f"{path}:{first.line}: no columns {wanted}; there are: {', '.join(names)[:200]}.", hint=hint)
 
 
+def _number(column: str) -> int | None:
+    """The number of a column from 1, if it is given by one."""
+    return int(column) if column.isdecimal() and len(column) < 10 and int(column) > 0 else None
+
+
 def _jsonl(path: Path, source_key: str, target_key: str) -> Iterator[Pair]:
     """One JSON object a line. Blank lines hold no pair."""
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise HeedfulError(f"{path}:{number}: not valid JSON: {error}.", hint="One object a line.") from None
+            record = parse_json(line, f"{path}:{number}", "One object a line.")
             source, target = (_text_of(record, key, f"{path}:{number}") for key in (source_key, target_key))
             yield Pair(source, target)
 
@@ -211,7 +251,7 @@ def _text_of(record: object, key: str, place: str) -> str:
         found = f"there are: {', '.join(record)[:200]}" if key not in record else f"its value is {text!r:.80}"
         hint = "Set `source_column` and `target_column` to the keys of the two texts."
         raise HeedfulError(f"{place}: no text under the key `{key}`; {found}.", hint=hint)
-    return _one_line(text)
+    return _one_line(require_whole(text, f"{place}: `{key}`"))
 
 
 def _one_line(text: str) -> str:

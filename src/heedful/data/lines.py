@@ -6,10 +6,10 @@ Knows nothing of pairs. Only a newline ends a line, or carriage return and newli
 import difflib
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
 
+from heedful.data.spool import STANDARD_INPUT, is_stream, open_again
 from heedful.errors import ConfigError, HeedfulError
 
 GZIP_MAGIC, UTF16_MARKS, UTF8_MARK = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), b"\xef\xbb\xbf"
@@ -18,8 +18,9 @@ GZIP_MAGIC, UTF16_MARKS, UTF8_MARK = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), b"
 def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     """The lines of a file without their ends, one at a time; a name that ends in .gz is unpacked on the way.
 
-    `encoding` is "utf-8", or a published file's own if every string of bytes is valid in it, as in "latin-1". A byte
-    order mark at the start is left out. Raises ConfigError where it is not there, and HeedfulError with file and line
+    "-" is standard input; it and pipes can be read again, for a copy is kept while the process lives. `encoding` is
+    "utf-8", or a published file's own if every string of bytes is valid in it, as in "latin-1". A byte order mark at
+    the start is left out. Raises ConfigError where it is not there, and HeedfulError with file and line
     where it is not text, not UTF-8 or damaged.
     """
     require_file(path)
@@ -46,7 +47,7 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
 def _raw_lines(path: Path) -> Iterator[bytes]:
     """The lines as bytes, with their ends."""
     try:
-        with cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb")) as file:
+        with open_again(path) as raw, gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw as file:
             yield from file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         hint = "Copy or download it again; if it is plain text, take .gz off its name."
@@ -67,8 +68,8 @@ def _binary(path: Path, number: int, raw: bytes) -> HeedfulError:
 
 
 def require_file(path: Path) -> None:
-    """Raise ConfigError unless there is such a file; the hint names the nearest names in its folder."""
-    if path.is_file():
+    """Raise ConfigError unless there is such a file, pipe or "-"; the hint names the nearest names in its folder."""
+    if path.is_file() or is_stream(path):
         return
     if path.is_dir():
         raise ConfigError(f"{path} is a folder, not a file.", hint="Name a file in it.")
@@ -78,3 +79,9 @@ def require_file(path: Path) -> None:
     near = difflib.get_close_matches(path.name, [entry.name for entry in folder.iterdir()], n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(str(folder / name) for name in near)}?" if near else f"You are in {Path.cwd()}."
     raise ConfigError(f"There is no file {path}.", hint=hint)
+
+
+def refuse_second_use(paths: Iterable[str | Path]) -> None:
+    """Raise ConfigError where standard input is named more than once: two files cannot both come from it."""
+    if sum(str(path) == STANDARD_INPUT for path in paths) > 1:
+        raise ConfigError("Standard input can stand for one file only.", hint="Name files for the others.")

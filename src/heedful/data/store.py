@@ -7,7 +7,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, final
@@ -173,6 +173,16 @@ def open_store(folder: Path) -> PairStore:
         ) from None
     except (ValueError, KeyError, TypeError, pa.ArrowInvalid, OSError) as error:
         raise HeedfulError(f"{folder} is damaged: {error}.", hint=hint) from None
+
+
+def left_out_hints(dropped: Mapping[str, int], max_length: int) -> list[str]:
+    """Return what to do about pairs that were dropped, for each reason that any was dropped for."""
+    hints = {
+        "empty": "An empty side teaches nothing.",
+        "too long": f"data.max_length is {max_length} tokens; `heedful data stats` shows the lengths.",
+        "impossible": "CTC cannot learn the impossible ones: model.upsample gives their targets more places.",
+    }
+    return [hint for reason, hint in hints.items() if dropped.get(reason)]
 
 
 class _Chunk(NamedTuple):

@@ -71,6 +71,7 @@ class Babi(DataSet):
             target_language="a word",
             splits=("train", "dev", "test"),
             group="a story",
+            form="label",
         )
         self._place = place
 

@@ -43,6 +43,7 @@ class Synthetic(DataSet):
             target_language=self._task.sides[1],
             splits=SPLITS,
             group="a source",
+            form={"tags": "tags", "label": "label"}.get(self._task.sides[1], "sentences"),
         )
         self._pairs = pairs
 

@@ -41,6 +41,7 @@ class Cmudict(DataSet):
             target_language="ARPAbet phones",
             splits=("train", "dev", "test"),
             group="all pronunciations of a word",
+            form="words",
         )
         self._folder = folder
 

@@ -44,6 +44,7 @@ class Ewt(DataSet):
             target_language="UPOS tags",
             splits=tuple(FILES),
             group="a document",
+            form="tags",
         )
         self._place = place
 

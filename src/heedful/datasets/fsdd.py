@@ -46,6 +46,7 @@ class DigitStrings(DataSet):
             target_language="English digits",
             splits=tuple(SPEAKERS),
             group="a speaker",
+            form="speech",
         )
         self._folder, self._pairs = folder, pairs
 

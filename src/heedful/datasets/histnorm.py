@@ -60,6 +60,7 @@ class Histnorm(DataSet):
             target_language=f"modern {language}",
             splits=tuple(self._corpus.lines),
             group="none (running text: the same words are in all splits)",
+            form="words",
         )
         self._place = place
 

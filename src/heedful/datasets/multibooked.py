@@ -59,6 +59,7 @@ class MultiBooked(DataSet):
             target_language="BIO tags",
             splits=tuple(sizes),
             group=f"a review (but {CUT[self._code]} published in two splits)",
+            form="tags",
         )
         self._place = place
 

@@ -23,6 +23,7 @@ class About(NamedTuple):
     target_language: str
     splits: tuple[str, ...]
     group: str  # what never lies in two splits
+    form: str = "sentences"  # sentences | words (spelt) | tags (one a word) | label (one a source) | speech
 
 
 class DataSet(ABC):

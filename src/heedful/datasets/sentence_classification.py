@@ -73,6 +73,7 @@ class SentenceClassification(DataSet):
             target_language="a label",
             splits=("train", "dev", "test"),
             group="none" if "dev" in self._corpus.files else "a sentence (train and dev)",
+            form="label",
         )
         self._place = place
 

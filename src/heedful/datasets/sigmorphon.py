@@ -62,6 +62,7 @@ class Sigmorphon2021(DataSet):
             target_language="IPA phones",
             splits=tuple(lines),
             group="a word",
+            form="words",
         )
         self._place = place
 

@@ -36,6 +36,7 @@ class Snips(DataSet):
             target_language="BIO tags" if slots else "a label",
             splits=tuple(SPLITS),
             group="none",
+            form="tags" if slots else "label",
         )
         self._place = place
 

@@ -61,7 +61,7 @@ def _split(text: str, by_character: bool) -> list[str]:
 
 
 def aligned(units: Units) -> list[Change]:
-    """Both sides column by column, with the fewest edits; of equally many, those that move nothing.
+    """Align both sides column by column, with the fewest edits; of equally many, those that move nothing.
 
     So labels, which are as many as wanted, are compared place by place.
     """
@@ -80,17 +80,17 @@ def _columns(units: Units, step: Opcode) -> list[Change]:
 
 
 def edits(columns: Sequence[Change]) -> list[Change]:
-    """The columns that are wrong."""
+    """Return the columns that are wrong."""
     return [column for column in columns if column.kind != "equal"]
 
 
 def spans(columns: Sequence[Change]) -> list[list[Change]]:
-    """The wrong parts, each as long as no right unit stands between, in order."""
+    """Return the wrong parts, each as long as no right unit stands between, in order."""
     return [list(group) for wrong, group in groupby(columns, lambda column: column.kind != "equal") if wrong]
 
 
 def sound(unit: str) -> Sound | None:
-    """Whether a unit is a vowel or a consonant: an ARPAbet symbol, or letters of IPA or an alphabet; None if neither.
+    """Tell a vowel from a consonant: an ARPAbet symbol, or letters of IPA or an alphabet; None for neither.
 
     A unit that mixes both is a word or a syllable, and capitals that are no ARPAbet are a label. Letters of scripts
     other than Latin, Greek and Cyrillic are neither.
@@ -116,6 +116,12 @@ def _letter_sound(letter: str) -> Sound | None:
 
 
 _ARPABET_VOWELS = frozenset(
+    ["AA", "AE", "AH", "AO", "AW", "AX", "AXR", "AY", "EH", "ER", "EY", "IH", "IX", "IY", "OW", "OY", "UH", "UW", "UX"]
+)
+_ARPABET_CONSONANTS = frozenset(
+    ["B", "CH", "D", "DH", "F", "G", "HH", "JH", "K", "L", "M", "N", "NG", "P", "R", "S", "SH", "T", "TH"]
+) | frozenset(["V", "W", "Y", "Z", "ZH"])
+_VOWELS = frozenset(
     ["AA", "AE", "AH", "AO", "AW", "AX", "AXR", "AY", "EH", "ER", "EY", "IH", "IX", "IY", "OW", "OY", "UH", "UW", "UX"]
 )
 _ARPABET_CONSONANTS = frozenset(
@@ -167,7 +173,7 @@ def all_sounds(units: Units, wrong: Sequence[Change]) -> Sound | None:
 
 
 def same_stems(units: Units, wrong: Sequence[Change]) -> bool:
-    """Whether each edit exchanges a word for one that begins alike: with at least half of the longer one's letters."""
+    """Tell whether each edit exchanges a word for one that begins alike, by half of the longer one or more."""
     return not units.by_character and all(
         edit.kind == "substitution" and 2 * _shared(*edit) >= max(map(len, edit)) >= 2 * LETTERS_OF_PHONE - 1
         for edit in wrong
@@ -181,7 +187,7 @@ def _shared(left: str, right: str) -> int:
 
 
 def longest_loop(units: Sequence[str], longest_block: int) -> int:
-    """The most often that a block of 1 to `longest_block` units stands in a row (1 if nothing repeats, 0 for none)."""
+    """Count how often a block of 1 to `longest_block` units stands in a row at most (1: no repeat, 0: no units)."""
     best = min(1, len(units))
     for width in range(1, min(longest_block, len(units) // 2) + 1):
         same = 0  # so many units in a row equal the one `width` before them

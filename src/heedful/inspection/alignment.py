@@ -128,7 +128,7 @@ def parse_gold(line: str, first: int = 0) -> Gold:
     """
     sure, possible = set(), set()
     for word in line.split():
-        found = re.fullmatch(r"(\d+)([-?p])(\d+)", word)
+        found = re.fullmatch(r"(\d{1,9})([-?p])(\d{1,9})", word)
         if found is None or min(int(found[1]), int(found[3])) < first:
             raise HeedfulError(
                 f"`{word}` is no alignment link counted from {first}.",

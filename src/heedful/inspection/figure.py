@@ -6,6 +6,7 @@ Knows no screen: it draws without pyplot, so no window is opened and no global f
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from matplotlib.patches import Rectangle
 from heedful.errors import ConfigError
 from heedful.inspection.labels import Axes, Head, allowed, axes, head_name, map_title, matrix
 from heedful.inspection.scale import LIGHT, css
-from heedful.text.files import replacing
+from heedful.text.output import write_output
 from heedful.trace import Map, Trace
 
 _CELL_INCHES = 0.2
@@ -35,7 +36,7 @@ _SCALE = LinearSegmentedColormap.from_list("heedful", [css(colour) for colour in
 
 
 def save_figure(trace: Trace, name: str, heads: Sequence[Head], path: Path) -> None:
-    """Draw these heads of one map into a .png or .svg file (the same bytes for the same trace), replacing it whole.
+    """Draw these heads of one map into a .png or .svg file (the same bytes for the same trace), all of it at once.
 
     Characters that no installed font has are written as their code point, ⟨U+6F22⟩, not as empty boxes.
     Raises ConfigError for another suffix.
@@ -46,8 +47,9 @@ def save_figure(trace: Trace, name: str, heads: Sequence[Head], path: Path) -> N
     with rc_context(_SETTINGS):
         figure = draw_heads(trace, name, heads)
         metadata = {"Date": None} if suffix == "svg" else {}
-        with replacing(path) as file:
-            figure.savefig(file, format=suffix, dpi=200, metadata=metadata)
+        drawn = BytesIO()
+        figure.savefig(drawn, format=suffix, dpi=200, metadata=metadata)
+    write_output(path, drawn.getvalue())
 
 
 def draw_heads(trace: Trace, name: str, heads: Sequence[Head]) -> Figure:
@@ -71,26 +73,25 @@ def draw_heads(trace: Trace, name: str, heads: Sequence[Head]) -> Figure:
     scale = ScalarMappable(Normalize(0, 1), _SCALE)
     for panel, head in zip(panels, heads, strict=False):
         _draw_head(panel, shown, head)
-        panel.set_xticks(range(len(columns)), columns, fontsize=font_size, family=families)
+        ticks = panel.set_xticks(range(len(columns)), columns, fontsize=font_size, family=families)
         panel.set_yticks(range(len(rows)), rows, fontsize=font_size, family=families)
         panel.tick_params(length=0, bottom=False, labelbottom=False, labeltop=panel.get_subplotspec().is_first_row())
         panel.set_xlabel(head_name(head), fontsize=8)
-        _slant(panel, cell, labels.right_to_left)
+        for tick in ticks:
+            if 0.7 * len(tick.label2.get_text()) * font_size > cell * _POINTS:
+                tick.label2.set(**_slant(labels.right_to_left))
     for panel in list(figure.axes)[len(heads) :]:
         panel.set_axis_off()
     bar = figure.colorbar(scale, ax=figure.axes, shrink=0.6, aspect=25, label="attention weight")
-    bar.outline.set(linewidth=0.4)  # pyright: ignore[reportCallIssue]
+    bar.outline.set(linewidth=0.4)
     _title(figure, labels, map_title(name))
     return figure
 
 
-def _slant(panel: Panel, cell: float, right_to_left: bool) -> None:
-    """Column labels stand upright where they fit a cell, and else rise in the direction of reading."""
-    for label in panel.get_xticklabels():
-        if 0.7 * len(label.get_text()) * float(label.get_fontsize()) <= cell * _POINTS:
-            continue
-        turn = {"rotation": -_SLANT, "ha": "right"} if right_to_left else {"rotation": _SLANT, "ha": "left"}
-        label.set(rotation_mode="anchor", **turn)
+def _slant(right_to_left: bool) -> dict[str, Any]:
+    """How a column label that is wider than its cell is turned: it rises in the direction of reading."""
+    turn = {"rotation": -_SLANT, "ha": "right"} if right_to_left else {"rotation": _SLANT, "ha": "left"}
+    return {"rotation_mode": "anchor", **turn}
 
 
 def _title(figure: Figure, labels: Axes, title: str) -> None:
@@ -103,7 +104,6 @@ def _title(figure: Figure, labels: Axes, title: str) -> None:
     for number, panel in enumerate(axis for axis in figure.axes if axis.images):
         if number == 0:
             panel.invert_xaxis()  # the panels share it
-        panel.yaxis.set_label_position("right")
         place = panel.get_subplotspec()
         panel.tick_params(left=False, labelleft=False, labelright=place is not None and place.is_last_col())
 

@@ -11,7 +11,8 @@ from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export.targets import is_export
 from heedful.models.bundle import Bundle, is_bundle, load_bundle
-from heedful.models.device import DeviceName, choose_device
+from heedful.models.device import choose_device
+from heedful.models.device_name import DeviceName
 from heedful.models.weights import FILE, load_weights, read_tensors
 from heedful.pipeline.prepare import open_prepared
 from heedful.recipe.recipe import Recipe, of_run, read_stored, stored_recipe, upgraded_recipe
@@ -50,8 +51,9 @@ def bundle_folder(path: Path) -> Path:
 def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     """A translator from a bundle or a run directory, with the search settings it was evaluated with.
 
-    Of a run that is not finished it is the best checkpoint (`remark_on` says so). "auto" takes a GPU where there is
-    one. It has `translate(lines)`, `score(sources, targets)` and `trace(source)`.
+    Of a run that is not finished it is the best checkpoint (`remark_on` says so). `device` is "auto" (a GPU where there
+    is one), "cpu", "cuda", or "cuda:1" for the second GPU. A translator has `translate(lines)`,
+    `score(sources, targets)` and `trace(source)`.
     """
     bundle, best = load_model(Path(path)), best_checkpoint(Path(path))
     shortlist = load_shortlist(bundle_folder(Path(path)), bundle.tokenizers) if best is None else None

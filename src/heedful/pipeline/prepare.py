@@ -13,10 +13,12 @@ from heedful.config import Tree, to_tree
 from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Fingerprint, FingerprintedPairs, Pair, fingerprint
-from heedful.data.store import PairStore, build_store, open_store
+from heedful.data.spool import refuse_streams
+from heedful.data.store import PairStore, build_store, left_out_hints, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.events import Report
 from heedful.models.config import TransformerConfig
+from heedful.models.device import choose_device
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split, optional_splits, readers
 from heedful.records.checksums import check_files, write_checksums
@@ -40,6 +42,7 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, learnt: Mapping[str
     """
     if isinstance(recipe.model, TransformerConfig) and recipe.model.output_bias:
         raise ConfigError("model.output_bias is of imported models, and is not trained.", hint="Leave it out.")
+    check_surroundings(recipe)
     if (prepared := _there(recipe, folder, report, in_use=learnt is not None)) is None:
         _check(recipe, report)
         with replacing_folder(folder) as partial:  # what is there is of another recipe, or damaged
@@ -54,6 +57,12 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, learnt: Mapping[str
         recipe.model.check_pairs(split, store, report)
     task_of(recipe.model).check_labels(recipe.model, prepared, report)
     return prepared
+
+
+def check_surroundings(recipe: Recipe) -> None:
+    """Raise ConfigError for a device that is not there, and for data that cannot be read again."""
+    choose_device(recipe.training.device)
+    refuse_streams([*recipe.data.train, *recipe.data.dev, *recipe.data.test])
 
 
 def open_prepared(folder: Path) -> Encoded:
@@ -135,7 +144,7 @@ def _origin(recipe: Recipe) -> Tree:
 def _check(recipe: Recipe, report: Report) -> None:
     """Read all splits to their ends before anything is made of them."""
     report("checking", {})
-    for finding in check_data(recipe.data, max_tokens=recipe.training.max_tokens):
+    for finding in check_data(recipe.data, recipe.training.max_tokens, recipe.tokenizer.whole_words):
         what = f"{finding.place}: {finding.text}"
         if finding.kind == "unreadable" and finding.severity == "error":
             raise HeedfulError(finding.text, hint=finding.hint or None)
@@ -144,14 +153,16 @@ def _check(recipe: Recipe, report: Report) -> None:
         report("data warning", {"text": what, "hint": finding.hint})
 
 
-def check_data(data: DataConfig, max_tokens: int = Limits().max_tokens) -> list[Finding]:
+def check_data(
+    data: DataConfig, max_tokens: int = Limits().max_tokens, whole_words: bool | None = None
+) -> list[Finding]:
     """Read train, dev and test to their ends and say what is wrong, errors first; an empty list is good news.
 
     A split that cannot be read is a finding,
     not an exception; a warning only, where it is the test of a named data set, which training does not need. Raises
     ConfigError for a file or a column that was named and is not there.
     """
-    limits = Limits(data.max_length, max_tokens, data.allow_overlap)
+    limits = Limits(data.max_length, max_tokens, data.allow_overlap, whole_words=whole_words)
     return check_splits(read_splits(readers(data), None, optional_splits(data)), limits)
 
 
@@ -178,12 +189,7 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in store.dropped.items() if count)
     total = len(store) + sum(store.dropped.values())
     text = f"train:{first + 1}: the first of the pairs that are left out: of {total:,} pairs {reasons}."
-    hint = "An empty side teaches nothing."
-    if store.dropped.get("too long"):
-        hint = f"data.max_length is {max_length} tokens; `heedful data stats` shows the lengths."
-    if store.dropped.get("impossible"):
-        hint += " CTC cannot learn the impossible ones: model.upsample gives their targets more places."
-    return {"text": text, "hint": hint}
+    return {"text": text, "hint": " ".join(left_out_hints(store.dropped, max_length))}
 
 
 def _facts(prepared: Encoded) -> dict[str, Any]:

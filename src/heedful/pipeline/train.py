@@ -21,7 +21,7 @@ from heedful.pipeline.evaluate_split import TestSet, check_items, dev_search, fi
 from heedful.pipeline.finish import Finished, finish
 from heedful.pipeline.prefetch import Prefetch
 from heedful.pipeline.preflight import Preflight, preflight
-from heedful.pipeline.prepare import prepare
+from heedful.pipeline.prepare import check_surroundings, prepare
 from heedful.pipeline.resume import CHANGEABLE, has_trained, kept_limits, learnt_from, report_resumption
 from heedful.pipeline.speed import with_resolved_precision
 from heedful.recipe.recipe import Recipe, load_recipe, of_run, stored_recipe
@@ -65,6 +65,7 @@ def train(
     resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
     folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
+    check_surroundings(resolved)
     with stop_on_termination(), Run.at(folder) as run:  # locked before anything is read that decides what is written
         _refuse_unasked_resumption(folder, resume)
         stored = stored_recipe(folder) if resume else None

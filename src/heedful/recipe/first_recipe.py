@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from heedful.config import Layer, Tree, parse_overrides, to_toml
 from heedful.data.corpus import Pair
+from heedful.data.spool import refuse_streams
+from heedful.datasets.named import About
 from heedful.errors import ConfigError
 from heedful.recipe.recipe import Recipe, resolve_recipe
-from heedful.recipe.splits import load_split
-from heedful.records.files import write_lines
+from heedful.recipe.splits import find_data_set, load_split
+from heedful.text.output import write_output
 
 LOOK_AT = 1000  # pairs that show whether a source is a word or a sentence
 USUAL = "multi30k-tiny"
@@ -39,6 +41,17 @@ def suggest_preset(pairs: Iterable[Pair]) -> Suggestion:
     return Suggestion("paper-base", f"there are {MANY_PAIRS:,} pairs of sentences or more")
 
 
+def preset_for(about: About) -> Suggestion:
+    """Choose by what is known of a named data set, which need not be here yet."""
+    if about.form == "words":
+        return Suggestion("character", f"the sources of {about.name} are single words")
+    if about.form == "tags":
+        return Suggestion("tagger", f"{about.name} has a tag for each word")
+    if about.form != "sentences":
+        return Suggestion(USUAL, f"no preset is made for {about.form}: change [model] and [tokenizer]")
+    return Suggestion(USUAL, f"{about.name} has pairs of sentences")
+
+
 def first_recipe(preset: str | None, splits: dict[str, Sequence[str]], overrides: Sequence[str]) -> tuple[str, str]:
     """The text of a complete recipe, and a sentence about the choice of its preset.
 
@@ -52,7 +65,11 @@ def first_recipe(preset: str | None, splits: dict[str, Sequence[str]], overrides
     if preset is not None:
         reason = f"Preset {preset}, as you said."
     elif named and (own := _complete(USUAL, data, command_line).data).train:
+        refuse_streams([*own.train, *own.dev, *own.test])
         preset, why = suggest_preset(load_split(own, "train"))
+        reason = f"Preset {preset}, because {why}."
+    elif named and own.catalogue is not None:
+        preset, why = preset_for(find_data_set(own.catalogue).about)
         reason = f"Preset {preset}, because {why}."
     else:
         preset, reason = USUAL, f"Preset {USUAL}, for tens of thousands of pairs of sentences."
@@ -76,4 +93,4 @@ def refuse_existing(path: Path) -> None:
 def write_new(path: Path, text: str) -> None:
     """Write a file that must not exist yet. An existing one is a ConfigError and stays as it is."""
     refuse_existing(path)
-    write_lines(path, text.splitlines())
+    write_output(path, text.encode())

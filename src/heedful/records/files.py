@@ -5,6 +5,7 @@ Knows nothing of what the files hold.
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from heedful.errors import CannotWrite, HeedfulError
 from heedful.text.files import replacing
 
 EDITED = "Was the file edited by hand?"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @contextmanager
@@ -40,12 +42,16 @@ def append_line(path: Path, line: str) -> None:
         file.write(f"{line}\n")
 
 
-def to_json(record: Mapping[str, Any]) -> str:
-    """One line of strict JSON.
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Strict JSON, one line of it if nothing is said of an `indent`.
 
-    Numbers that JSON lacks become the strings "nan", "inf" and "-inf", which float() reads back.
+    Numbers that JSON lacks become the strings "nan", "inf" and "-inf", which float() reads back. Bytes of a path that
+    are no UTF-8 are escaped.
     """
-    return json.dumps(_finite(record), ensure_ascii=False, allow_nan=False)
+    written = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    if written.isascii() or not _SURROGATE.search(written):
+        return written
+    return json.dumps(_finite(value), allow_nan=False, indent=indent)
 
 
 def _finite(value: Any) -> Any:
@@ -70,8 +76,9 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
                 return
             try:
                 record = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise HeedfulError(f"{path}:{number} is no JSON: {error.msg}.", hint=EDITED) from None
+            except (ValueError, RecursionError) as error:
+                reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+                raise HeedfulError(f"{path}:{number} is no JSON: {reason}.", hint=EDITED) from None
             if not isinstance(record, dict):
                 raise HeedfulError(f"{path}:{number} is no JSON object.", hint=EDITED)
             yield record

@@ -61,6 +61,11 @@ class TokenizerConfig(Config):
     source: SideConfig = SideConfig()
     target: SideConfig | None = Field(default=None, description="left out: the same settings as the source side")
 
+    @property
+    def whole_words(self) -> bool:
+        """Whether targets are made of whole words or symbols, and not spelt."""
+        return (self.target or self.source).kind == "words"
+
     @model_validator(mode="after")
     def _joint_has_one_side(self) -> "TokenizerConfig":
         if self.joint and self.target is not None and self.target != self.source:

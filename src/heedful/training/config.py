@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, Tag, model_validator
 
 from heedful.config import Config
+from heedful.models.device_name import DeviceName
 from heedful.sections import by_kind
 
 Count = Annotated[int, Field(gt=0)]
@@ -106,7 +107,7 @@ class TrainingConfig(Config):
         default=0, description="the bundle is the mean of so many last checkpoints; 0: the best one"
     )
     log_every: Count = Field(default=50, description="updates between log lines")
-    device: Literal["auto", "cpu", "cuda"] = Field(default="auto", description="auto: a GPU where there is one")
+    device: DeviceName = Field(default="auto", description="auto: a GPU where there is one | cpu | cuda | cuda:1, ...")
     threads: Count | None = Field(default=None, description="CPU threads; left out: torch's choice")
 
     @model_validator(mode="after")
