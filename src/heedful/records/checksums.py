@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from heedful.errors import HeedfulError
+from heedful.errors import NO_PERMISSION, HeedfulError
 from heedful.text.files import write_text
 
 SUMS = "SHA256SUMS"
@@ -52,7 +52,7 @@ def read_checksums(folder: Path) -> dict[str, str] | None:
     try:
         lines = path.read_bytes().decode("utf-8", errors="replace").split("\n") if path.is_file() else None
     except OSError as error:
-        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint="May you read it?") from None
+        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint=NO_PERMISSION) from None
     if lines is None:
         return None
     sums: dict[str, str] = {}
@@ -84,7 +84,7 @@ def check_file(path: Path, digest: str, hint: str = COPY_AGAIN) -> None:
     try:
         found = checksum(path)
     except OSError as error:
-        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint="May you read it?") from None
+        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint=NO_PERMISSION) from None
     if found != digest:
         raise HeedfulError(f"{path} is damaged: it is not as it was written.", hint=hint)
 
