@@ -43,6 +43,13 @@ def checksum_lines(sums: Mapping[str, str]) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
 
 
+def forget_checksum(folder: Path, name: str) -> None:
+    """Take the line of a file that is about to be removed out of the checksums of its folder."""
+    sums = read_checksums(folder)
+    if sums is not None and sums.pop(name, None) is not None:
+        write_text(folder / SUMS, checksum_lines(sums))
+
+
 def read_checksums(folder: Path) -> dict[str, str] | None:
     """Read the checksums of a folder by file name; None where none were written, as by earlier versions.
 
