@@ -38,10 +38,10 @@ class Flips(NamedTuple):
     crashed: int  # an error that is none of heedful's
 
 
-def flip_files(run: Path, flips: int, seed: int = 1) -> Iterator[Flips]:
-    """Flip random bytes of each file of a run, one at a time, and see what reads it."""
-    chance = random.Random(seed)
-    for path in sorted(path for path in run.rglob("*") if path.is_file()):
+def flip_files(run: Path, flips: int, pattern: str = "*") -> Iterator[Flips]:
+    """Flip random bytes of each file of a run, or of those whose names are like this, one at a time."""
+    chance = random.Random(1)
+    for path in sorted(path for path in run.rglob(pattern) if path.is_file()):
         name = path.relative_to(run).as_posix()
         if name not in FOR_PEOPLE:
             yield _flip(path, name, _reader(run, name), flips, chance)

@@ -182,7 +182,8 @@ def _contents(place: Path) -> dict[str, Any]:
             lines = map(json.loads, path.read_text("utf-8").splitlines())
             found[name] = [_without_times(line) for line in lines if line["event"] in LOGGED]
         elif path.name == "results.csv":
-            found[name] = [_without_times(row) for row in csv.DictReader(path.open(newline="", encoding="utf-8"))]
+            rows = csv.DictReader(path.read_text("utf-8").splitlines())
+            found[name] = [_without_times(row) for row in rows]
         elif path.name in ("environment.json", "SHA256SUMS", "parity.json"):
             check_files(path.parent)
             found[name] = None
