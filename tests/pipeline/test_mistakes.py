@@ -267,7 +267,7 @@ class TestDisk:
             ("checkpoints/.update-00000001", 2, "checkpoints could not be written"),
             ("checkpoints/.update-00000002", 3, "checkpoints could not be written"),
             ("/.commit.", 6, "/model could not be written"),
-            ("/.commit.", 16, "errors.jsonl could not be written"),
+            ("/.commit.", 23, "errors.jsonl could not be written"),
         ],
     )
     def test_full_in_the_middle(

@@ -93,8 +93,14 @@ class Translator:
             raise ValueError(f"`targets` must have one entry a source ({len(sources)}), but has {len(targets)}.")
         pairs = self.encode_pairs(sources, targets)
         self.backend.check_pairs(pairs, first_pair)
-        scored = zip(pairs, self.backend.log_p(pairs), strict=True)
-        return [Scored(sum(values), tokens_of(ids, values, self.tokenizers.target)) for (_, ids), values in scored]
+        found = [
+            Scored(sum(values), tokens_of(ids, values, self.tokenizers.target))
+            for (_, ids), values in zip(pairs, self.backend.log_p(pairs), strict=True)
+        ]
+        for number, one in enumerate(found, start=first_pair):
+            if math.isnan(one.log_p):
+                raise HeedfulError(f"The model gives no probability for pair {number}.", hint=self._no_number)
+        return found
 
     @torch.inference_mode()
     def trace(self, source: str, target: str | None = None) -> Trace:
@@ -139,13 +145,17 @@ class Translator:
         found = self.backend.hypotheses([segment.ids for segment in segments], requests, 1)
         return found[0][0].ids if found and found[0] else []
 
+    @property
+    def _no_number(self) -> str:
+        """What to do where a probability is NaN."""
+        return f"Its weights are damaged (NaN). {self.backend.damaged_hint}"
+
     def _check_found(self, hypotheses: list[Hypothesis], request: Request, place: str) -> None:
         if not hypotheses and request.required and request.forbidden is not None:
             message = f"No output was found for {place} that holds all required phrases and no forbidden one."
             raise HeedfulError(message, hint="Raise search.beam or search.max_extra, or take some phrases back.")
         if not hypotheses or math.isnan(hypotheses[0].log_p):
-            hint = f"Its weights are damaged (NaN). {self.backend.damaged_hint}"
-            raise HeedfulError(f"The model gives no output for {place}.", hint=hint)
+            raise HeedfulError(f"The model gives no output for {place}.", hint=self._no_number)
 
 
 def refuse_single_text(name: str, lines: Sequence[str]) -> None:
