@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import tomlkit
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from heedful.errors import ConfigError
+from heedful.errors import NO_PERMISSION, ConfigError, HeedfulError
 from heedful.refusals import explained
 from heedful.sections import refuse_unused, sections_in, wants_text
 from heedful.toml import Layer, Tree, origin_of, parse_toml
@@ -53,7 +53,7 @@ def read_toml(path: Path) -> Layer:
         hint = "Is this really a TOML file?"
         raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}).", hint=hint) from None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from None
+        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint=NO_PERMISSION) from None
     try:
         return Layer(str(path), parse_toml(text), text)
     except ValueError as error:

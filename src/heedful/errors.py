@@ -6,6 +6,8 @@ which class is for what.
 
 import errno
 
+NO_PERMISSION = "Choose what belongs to you, or have its permissions changed."
+
 
 class HeedfulError(Exception):
     """Something the user can mend. `message` says what and where, `hint` says what to do next."""

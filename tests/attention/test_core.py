@@ -71,6 +71,16 @@ class TestPathsAgree:
         for fused, explicit in zip(*found, strict=True):
             torch.testing.assert_close(fused, explicit, atol=tolerance, rtol=tolerance)
 
+    @pytest.mark.parametrize("n_keys", [1, 2, 7, 8, 15, 16, 17, 40])
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+    def test_what_is_no_number_stays_none(self, dtype: torch.dtype, n_keys: int) -> None:
+        """Torch's kernel for CPUs, without a mask, turns rows of NaN into zeros where few keys are read."""
+        query, key = torch.full((2, 2, 3, 4), torch.nan, dtype=dtype), torch.randn(2, 2, n_keys, 4, dtype=dtype)
+        seen = Mask.key_padding(torch.ones(2, n_keys, dtype=torch.bool))
+        for mask in (None, seen):
+            for path in (fused_attention, scaled_dot_product_attention):
+                assert path(query, key, key, mask=mask).context.isnan().all()
+
     def test_a_mask_that_does_not_fit_is_refused_by_both(self) -> None:
         wrong = Mask.key_padding(torch.ones(B, S + 1, dtype=torch.bool))
         for path in (fused_attention, scaled_dot_product_attention):

@@ -120,6 +120,17 @@ OPTIONS = [
     "train SETTINGS data.source_column='one' data.target_column='two' data.train=['text']",
     "train SETTINGS --resume",
     "attention show sparse-max",
+    "translate run text --require a --forbid a",
+    "translate run text --require Ω",
+    "translate run text --prefix Ω",
+    "translate run text --text a",
+    "data check pairs.tsv pairs.tsv",
+    "score run pairs.tsv pairs.tsv",
+    "train SETTINGS data.train=['pairs.tsv','pairs.tsv']",
+    "train SETTINGS data.train=['/dev/null']",
+    "train SETTINGS training.device=tpu",
+    "train SETTINGS training.threads=100000",
+    "init --train /dev/null --dev pairs.tsv",
     "attention complexity --length 0",
     "nothing",
 ]
@@ -244,6 +255,9 @@ FINE = [
     "data list",
     "config presets",
     "attention list",
+    "attention show self-attention",
+    "translate run --text b",
+    "translate run text --output /dev/null",
 ]
 
 

@@ -61,7 +61,7 @@ class TestShow:
     def test_text(self, folder: Path, heedful: Callable) -> None:
         out = heedful("runs", "show", str(folder / "first")).out
         assert "30 updates, 3.0 minutes" in out
-        assert "nrefs:1|case:mixed" in out
+        assert "nrefs:1|form:NFC|case:mixed" in out
         reasons = Counter(row["reason"] for row in Run.open(folder / "first").read_errors())
         assert reasons["substitution"]  # the noise exchanges words
         assert ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) in out

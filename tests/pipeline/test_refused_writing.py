@@ -54,13 +54,14 @@ def in_a_process(arguments: list[str], hinder: Callable[[], object]) -> Outcome:
     if child == 0:
         status = 99
         try:
-            for (_, end), stream in zip(pipes, (sys.stdout, sys.stderr), strict=True):
-                os.dup2(end, stream.fileno())
+            sys.stdout, sys.stderr = (os.fdopen(end, "w") for _, end in pipes)
             hinder()
             app(args=arguments, prog_name="heedful")
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else 98
         finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
             os._exit(status)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     for _, end in pipes:

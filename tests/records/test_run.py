@@ -177,6 +177,29 @@ class TestLog:
         with pytest.raises(HeedfulError, match=r"log.jsonl:2 is no JSON"):
             run.read_log()
 
+    def test_a_line_that_was_changed_is_named(self, run: Run) -> None:
+        """At every place of a line, the first one too: its text, its checksum, and the checksum's own key."""
+        for update in (1, 2, 3):
+            run.log("train", {"update": update, "loss": 2.5})
+        path, written = run.folder / "log.jsonl", run.read_log()
+        whole = path.read_bytes()
+        for place in range(len(whole)):
+            for change in (1, 16):
+                path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
+                with pytest.raises(HeedfulError, match=r"log\.jsonl:\d is (damaged|no JSON|no event)"):
+                    run.read_log()
+        path.write_bytes(whole)
+        assert run.read_log() == written
+
+    def test_an_earlier_version_s_lines_have_no_checksum(self, run: Run) -> None:
+        (run.folder / "log.jsonl").write_text('{"time": "2026", "event": "train", "update": 1}\n')
+        run.log("train", {"update": 2})
+        assert [line["update"] for line in run.read_log()] == [1, 2]
+        with (run.folder / "log.jsonl").open("a") as file:
+            file.write('{"time": "2026", "event": "train", "update": 3}\n')
+        with pytest.raises(HeedfulError, match=r"log\.jsonl:3 is damaged"):
+            run.read_log()
+
     def test_truncation_keeps_curves_single_valued(self, run: Run) -> None:
         run.log("prepared", {"pairs": 7})
         for update in (1, 2, 3):

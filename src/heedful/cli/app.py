@@ -7,15 +7,17 @@ is shown.
 import errno
 import traceback
 from importlib import import_module
+from inspect import signature
 from keyword import iskeyword
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import ParameterInfo
 
 from heedful import __version__
 from heedful.cli.streams import prepare_streams, require_standard_output
-from heedful.errors import HeedfulError, Interrupted
+from heedful.errors import NO_PERMISSION, HeedfulError, Interrupted
 from heedful.training.interrupt import stop_on_termination
 
 
@@ -68,6 +70,9 @@ VERBS = (
 def load_verb(verb: Verb) -> Any:
     """Import a verb's module and build its command."""
     module = import_module(f"heedful.cli.{verb.python_name}")
+    functions = [command.callback for command in module.app.registered_commands] if verb.is_group else []
+    for function in functions or [getattr(module, verb.python_name)]:
+        _leave_reading_to(function)
     if verb.is_group:
         command = typer.main.get_group(module.app)
     else:
@@ -77,6 +82,14 @@ def load_verb(verb: Verb) -> Any:
         command = typer.main.get_command(alone)
     command.name = verb.name
     return command
+
+
+def _leave_reading_to(function: Any) -> None:
+    """Have a verb find out itself what it may not read: to typer that is wrong usage, and not a missing permission."""
+    for parameter in signature(function).parameters.values():
+        for option in get_args(parameter.annotation)[1:]:
+            if isinstance(option, ParameterInfo):
+                option.readable = False
 
 
 class Failure(NamedTuple):
@@ -94,12 +107,14 @@ def explain(error: Exception) -> Failure:
     if isinstance(error, OSError) and error.strerror:
         place = f": {error.filename}" if error.filename else ""
         hint = "Free some space and run the same command again." if error.errno == errno.ENOSPC else None
+        hint = NO_PERMISSION if error.errno == errno.EACCES else hint
         return Failure(f"{error.strerror}{place}.", hint, 1)
     from heedful.text.normalise import lone_surrogate
 
     if isinstance(error, UnicodeEncodeError) and (half := lone_surrogate(error.object)) is not None:
         hint = "Is it the name of a file, or of a folder? Give it a name in UTF-8."
-        return Failure(f"{error.object[:80]!a} is no UTF-8 text ({half}).", hint, 2)
+        around = error.object[max(0, error.start - 20) : error.end + 20]
+        return Failure(f"{around!a} is no UTF-8 text ({half}).", hint, 2)
     message = f"{type(error).__name__}: {error}".removesuffix(": ")
     return Failure(message, "This is a fault of heedful itself. `heedful --traceback VERB ...` shows where.", 1)
 

@@ -4,13 +4,14 @@ Knows nothing of pairs. Only a newline ends a line, or carriage return and newli
 """
 
 import difflib
+import errno
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from heedful.data.spool import STANDARD_INPUT, is_stream, open_again
-from heedful.errors import ConfigError, HeedfulError
+from heedful.errors import NO_PERMISSION, ConfigError, HeedfulError
 
 GZIP_MAGIC, UTF16_MARKS, UTF8_MARK = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), b"\xef\xbb\xbf"
 
@@ -53,7 +54,8 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
         hint = "Copy or download it again; if it is plain text, take .gz off its name."
         raise HeedfulError(f"{path} cannot be unpacked: {str(error).rstrip('.')}.", hint=hint) from None
     except OSError as error:
-        raise HeedfulError(f"Cannot read {path}: {error.strerror or error}.") from error
+        hint = NO_PERMISSION if error.errno == errno.EACCES else None
+        raise HeedfulError(f"Cannot read {path}: {error.strerror or error}.", hint=hint) from error
 
 
 def _binary(path: Path, number: int, raw: bytes) -> HeedfulError:

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from heedful.errors import HeedfulError
+from heedful.errors import NO_PERMISSION, HeedfulError
 from heedful.records.checksums import check_files
 from heedful.text.files import write_bytes
 
@@ -69,7 +69,7 @@ def _opened(path: Path) -> Iterator[Any]:
     except SafetensorError as error:
         raise HeedfulError(f"{path} is damaged ({error}).", hint="Copy it again, or use another checkpoint.") from None
     except OSError as error:
-        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint="May you read it?") from None
+        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint=NO_PERMISSION) from None
 
 
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:

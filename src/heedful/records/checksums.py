@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from heedful.errors import HeedfulError
+from heedful.errors import NO_PERMISSION, HeedfulError
 from heedful.text.files import write_text
 
 SUMS = "SHA256SUMS"
@@ -43,6 +43,13 @@ def checksum_lines(sums: Mapping[str, str]) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
 
 
+def forget_checksum(folder: Path, name: str) -> None:
+    """Take the line of a file that is about to be removed out of the checksums of its folder."""
+    sums = read_checksums(folder)
+    if sums is not None and sums.pop(name, None) is not None:
+        write_text(folder / SUMS, checksum_lines(sums))
+
+
 def read_checksums(folder: Path) -> dict[str, str] | None:
     """Read the checksums of a folder by file name; None where none were written, as by earlier versions.
 
@@ -52,7 +59,7 @@ def read_checksums(folder: Path) -> dict[str, str] | None:
     try:
         lines = path.read_bytes().decode("utf-8", errors="replace").split("\n") if path.is_file() else None
     except OSError as error:
-        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint="May you read it?") from None
+        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint=NO_PERMISSION) from None
     if lines is None:
         return None
     sums: dict[str, str] = {}
@@ -84,7 +91,7 @@ def check_file(path: Path, digest: str, hint: str = COPY_AGAIN) -> None:
     try:
         found = checksum(path)
     except OSError as error:
-        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint="May you read it?") from None
+        raise HeedfulError(f"{path} cannot be read: {error.strerror}.", hint=NO_PERMISSION) from None
     if found != digest:
         raise HeedfulError(f"{path} is damaged: it is not as it was written.", hint=hint)
 

@@ -272,7 +272,7 @@ def _refuse_strangers(folder: Path) -> None:
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}.", hint="A run's stored configuration is not to be edited.") from None
 
 

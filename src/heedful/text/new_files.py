@@ -1,7 +1,7 @@
 """Several new files of one folder that appear together: all or none, also where the process is killed.
 
-Each is written into a hidden folder and linked into its place from there. The hidden folder goes last, so that a later
-call can tell what a killed process had linked, and take it back. Knows nothing of what is in the files.
+Each is written into a hidden folder and linked into its place from there. The hidden folder goes last and at once, so
+that a later call can tell what a killed process had linked, and take it back. Knows nothing of what is in the files.
 """
 
 import errno
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heedful.errors import CannotWrite, ConfigError
-from heedful.text.files import abandoned, own_name, sync_folder
+from heedful.text.files import abandoned, own_name, remove_abandoned, sync_folder
 
 STAGING = "new files"
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as on FAT
@@ -27,7 +27,7 @@ def creating(folder: Path, names: Sequence[str]) -> Iterator[Sequence[BinaryIO]]
     refuses.
     """
     refuse_existing(folder, names)
-    staging = own_name(folder / STAGING, "partial")
+    staging, removed = (own_name(folder / STAGING, suffix) for suffix in ("partial", "removed"))
     made = [above for above in (folder, *folder.parents) if not above.exists()]  # the nearest first
     placed: list[Path] = []
     try:
@@ -49,7 +49,9 @@ def creating(folder: Path, names: Sequence[str]) -> Iterator[Sequence[BinaryIO]]
             raise CannotWrite(folder, error) from error
         raise
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        if staging.exists():
+            staging.rename(removed)  # at once: from here on nobody takes back what was placed
+        shutil.rmtree(removed, ignore_errors=True)
         for above in made:
             with suppress(OSError):  # something was put there
                 above.rmdir()
@@ -57,6 +59,7 @@ def creating(folder: Path, names: Sequence[str]) -> Iterator[Sequence[BinaryIO]]
 
 def refuse_existing(folder: Path, names: Sequence[str]) -> None:
     """Raise ConfigError where one of these files is there; what a killed process had put there is taken back first."""
+    remove_abandoned(folder / STAGING, "removed")
     for left in abandoned(folder / STAGING, "partial"):
         _take_back(left, folder)
     for name in names:

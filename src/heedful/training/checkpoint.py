@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from heedful.errors import CannotWrite, HeedfulError
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
-from heedful.records.checksums import write_checksums
+from heedful.records.checksums import forget_checksum, write_checksums
 from heedful.text.files import remove_folder, replacing_folder, restore_folder, sync_folder, write_text
 from heedful.training.progress import FILE as PROGRESS
 from heedful.training.progress import Progress, name_of, read_progress, write_progress
@@ -109,8 +109,9 @@ class CheckpointFolder:
         for folder in self._all():
             if folder not in kept:
                 remove_folder(folder)
-            elif folder != last:
-                (folder / OPTIMIZER).unlink(missing_ok=True)  # only `last` is resumed from
+            elif folder != last and (folder / OPTIMIZER).exists():  # only `last` is resumed from
+                forget_checksum(folder, OPTIMIZER)
+                (folder / OPTIMIZER).unlink()
 
     def _averaged(self) -> list[Path]:
         """The newest validated checkpoints, and those that are damaged, which is said when they are used."""
