@@ -329,7 +329,7 @@ class TestUse:
         refused(heedful("translate", str(run), str(run)), 2, "is a directory", "Name a text file")
 
     def test_both_from_standard_input(self, run: Path, heedful: Callable) -> None:
-        refused(heedful("score", str(run), "-", "-"), 2, "Standard input can stand for one file only.")
+        refused(heedful("score", str(run), "-", "-"), 2, "Standard input can stand for one file only")
 
     def test_more_checkpoints_than_there_are(self, run: Path, heedful: Callable) -> None:
         before = contents(run)
