@@ -1,12 +1,12 @@
 """Break things on purpose: flip bytes of every file of a run, and kill every verb before every file operation.
 
-    python experiments/faults.py [--flips 200] [--kills N] [--only flips kills] [--keep]
+    python experiments/faults.py [--flips 200] [--kills N] [--only flips train average ...] [--keep]
 
 A tiny run is trained in a temporary folder. Of each of its files, its bundle's too, random single bytes are flipped one
 at a time, and what reads the file must refuse it, make it anew and say so, or give the same answer. Each verb that
 writes is killed before each of its file operations (or N of them); then whoever reads must be told of the old model or
 of the new one, the next call must go on, and what it leaves must be what an undisturbed call leaves: no file more or
-less. With `--keep` the result is written into experiments/faults/.
+less. With `--keep` the result is written into experiments/faults/, in place of the same parts of the last one.
 """
 
 import argparse
@@ -26,6 +26,17 @@ from faults_flips import Flips, flip_files
 from faults_kills import Kills, kill_everywhere, verbs
 from faults_world import finished_run
 
+FLIPS = "flips"
+VERBS = (
+    "train",
+    "train --resume",
+    "average",
+    "evaluate",
+    "shortlist",
+    "export",
+    "data split",
+    "data get --to",
+)
 FOLDER = Path(__file__).parent / "faults"
 
 
@@ -33,16 +44,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flips", type=int, default=200, help="flips of each file")
     parser.add_argument("--kills", type=int, help="kills of each verb; left out: before every operation")
-    parser.add_argument("--only", nargs="+", choices=["flips", "kills"], default=["flips", "kills"])
+    parser.add_argument("--only", nargs="+", choices=[FLIPS, *VERBS], default=[FLIPS, *VERBS], metavar="PART")
     parser.add_argument("--keep", action="store_true", help="write experiments/faults/result.json and table.md")
     asked = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         world = Path(scratch)
-        flips = flipped(world / "flips", asked.flips) if "flips" in asked.only else []
-        kills = killed(world / "kills", asked.kills) if "kills" in asked.only else []
+        flips = flipped(world / "flips", asked.flips) if FLIPS in asked.only else []
+        kills = killed(world / "kills", asked.kills, asked.only) if set(VERBS) & set(asked.only) else []
     result = {
-        "command": " ".join(["python experiments/faults.py", *sys.argv[1:]]),
+        "command": "python experiments/faults.py --keep",
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         "seconds": round(time.monotonic() - began),
         "flips": [one._asdict() for one in flips],
@@ -50,6 +61,7 @@ def main() -> int:
     }
     if asked.keep:
         FOLDER.mkdir(exist_ok=True)
+        result = with_last(result)
         (FOLDER / "result.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         (FOLDER / "table.md").write_text(table(result), encoding="utf-8")
     print(table(result))
@@ -65,13 +77,25 @@ def flipped(world: Path, flips: int) -> list[Flips]:
     return found
 
 
-def killed(world: Path, kills: int | None) -> list[Kills]:
-    """Kill every verb."""
+def killed(world: Path, kills: int | None, only: Sequence[str] = VERBS) -> list[Kills]:
+    """Kill every verb, or these."""
     found = []
     for verb in verbs(world):
-        found.append(kill_everywhere(verb, world, kills))
-        print(found[-1], file=sys.stderr)
+        if verb.name in only:
+            found.append(kill_everywhere(verb, world, kills))
+            print(found[-1], file=sys.stderr)
     return found
+
+
+def with_last(result: dict[str, Any]) -> dict[str, Any]:
+    """A result with the parts of the last one that were not tried again."""
+    if not (FOLDER / "result.json").is_file():
+        return result
+    last = json.loads((FOLDER / "result.json").read_text("utf-8"))
+    kills = {one["verb"]: one for one in (*last["kills"], *result["kills"])}
+    known = [kills[name] for name in VERBS if name in kills]
+    seconds = last["seconds"] + result["seconds"]
+    return {**result, "flips": result["flips"] or last["flips"], "kills": known, "seconds": seconds}
 
 
 def faults(result: dict[str, Any]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import draw_models
 import torch
-from picture import SEED, Axis, numbers, table, weights_of
+from panels import SEED, Axis, numbers, table, weights_of
 from torch import Tensor
 
 from heedful.attention import (

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Mapping
@@ -95,6 +96,18 @@ class TestLostFiles:
         path.write_bytes(content)
         with pytest.raises(HeedfulError, match=r"optimizer\.safetensors is damaged: it is not as it was written"):
             train(recipe, stopped, resume=True)
+
+
+def test_a_run_of_an_earlier_version_goes_on(stopped: Path, whole: Path, recipe: Recipe) -> None:
+    """It has no checksums, but those that were asked of it then: fingerprints of its pairs."""
+    for path in stopped.rglob("SHA256SUMS"):
+        path.unlink()
+    log = stopped / "log.jsonl"
+    log.write_text(re.sub(r', "crc32": "\w+"', "", log.read_text()))
+    assert '"crc32"' not in log.read_text()
+    train(recipe, stopped, resume=True)
+    assert compare(stopped, whole) == []
+    assert len(Run.open(stopped).read_log("validation")) == 3
 
 
 class TestBegunTwice:

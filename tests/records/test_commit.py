@@ -1,6 +1,7 @@
 """Several files replaced as one: all are new or all are old, wherever a process is killed; and the lock of a folder."""
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -149,6 +150,14 @@ class TestLock:
         mine.acquire()
         mine.release()
         assert list(tmp_path.iterdir()) == []
+
+    def test_of_a_folder_that_is_gone(self, tmp_path: Path) -> None:
+        (tmp_path / "run").mkdir()
+        mine = FolderLock(tmp_path / "run")
+        mine.acquire()
+        shutil.rmtree(tmp_path / "run")
+        mine.release()
+        assert not mine.held
 
     def test_of_a_file_that_was_removed_meanwhile_is_worth_nothing(self, tmp_path: Path) -> None:
         """Its last holder took it away: whoever had opened it before must not believe to have it."""

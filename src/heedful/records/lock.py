@@ -6,6 +6,7 @@ Knows nothing of what is in the folder.
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import final
 
@@ -42,8 +43,9 @@ class FolderLock:
         """Give it back; a folder that holds nothing but the lock's file is left empty."""
         self._depth -= 1
         if self._depth == 0 and self._descriptor is not None:
-            if [path.name for path in self.folder.iterdir()] == [LOCK]:
-                (self.folder / LOCK).unlink()
+            with suppress(OSError):  # somebody has removed the folder
+                if [path.name for path in self.folder.iterdir()] == [LOCK]:
+                    (self.folder / LOCK).unlink()
             os.close(self._descriptor)
             self._descriptor = None
 
