@@ -60,7 +60,7 @@ def main() -> None:
     part = run(SERIES, arguments.repeats, arguments.threads)
     print(text_table(part["rows"]))
     if arguments.picture:
-        from charts import draw_growth
+        from picture import draw_growth
 
         draw_growth(part["details"], arguments.picture)
 

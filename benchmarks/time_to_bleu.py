@@ -25,9 +25,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from charts import draw_curves
 from environments import python_of
 from measure import CACHE, ROOT, SYSTEMS, Spread, data_folder, say
+from picture import draw_curves
 from results import TIME_TO_BLEU
 from rows import Row, text_table
 
