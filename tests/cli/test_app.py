@@ -129,7 +129,11 @@ class TestErrors:
 
     def test_other_refusals_of_the_system(self, failing: Callable, heedful: Callable) -> None:
         failing(PermissionError(errno.EACCES, "Permission denied", "runs"))
-        assert heedful("doctor") == (1, "", "error: Permission denied: runs.\n")
+        assert heedful("doctor") == (
+            1,
+            "",
+            "error: Permission denied: runs.\nhint: Choose what belongs to you, or have its permissions changed.\n",
+        )
 
     def test_a_name_that_is_no_text(self, failing: Callable, heedful: Callable) -> None:
         try:
