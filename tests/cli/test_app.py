@@ -129,7 +129,8 @@ class TestErrors:
 
     def test_other_refusals_of_the_system(self, failing: Callable, heedful: Callable) -> None:
         failing(PermissionError(errno.EACCES, "Permission denied", "runs"))
-        assert heedful("doctor") == (
+        hint = "hint: Choose what belongs to you, or have its permissions changed.\n"
+        assert heedful("doctor") == (1, "", "error: Permission denied: runs.\n" + hint)
             1,
             "",
             "error: Permission denied: runs.\nhint: Choose what belongs to you, or have its permissions changed.\n",
