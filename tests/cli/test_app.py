@@ -131,10 +131,6 @@ class TestErrors:
         failing(PermissionError(errno.EACCES, "Permission denied", "runs"))
         hint = "hint: Choose what belongs to you, or have its permissions changed.\n"
         assert heedful("doctor") == (1, "", "error: Permission denied: runs.\n" + hint)
-            1,
-            "",
-            "error: Permission denied: runs.\nhint: Choose what belongs to you, or have its permissions changed.\n",
-        )
 
     def test_a_name_that_is_no_text(self, failing: Callable, heedful: Callable) -> None:
         try:
