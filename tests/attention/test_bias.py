@@ -125,9 +125,8 @@ def test_one_of_other_dimensions_is_refused_by_name() -> None:
         unchecked.fused_attention(*inputs(), bias=torch.zeros(T, S))
 
 
-@EVERY_MASK
-def test_without_one_the_kernel_gets_what_it_always_got(mask: Mask | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bool mask or none: a table of numbers would be slower."""
+def seen_by_the_kernel(monkeypatch: pytest.MonkeyPatch, n_keys: int, mask: Mask | None) -> Tensor | None:
+    """The mask that torch's kernel gets from the fused path, without a bias and without dropout."""
     seen = []
 
     def kernel(query: Tensor, *_: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0) -> Tensor:
@@ -135,9 +134,33 @@ def test_without_one_the_kernel_gets_what_it_always_got(mask: Mask | None, monke
         return query
 
     monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", kernel)
-    fused_attention(*inputs(), mask=mask)
+    query, key, value = (torch.zeros(B, H, length, 4) for length in (T, n_keys, n_keys))
+    fused_attention(query, key, value, mask=mask)
     (given,) = seen
-    assert (given is None) if mask is None else (given.dtype == torch.bool)
+    return given
+
+
+@pytest.mark.parametrize("mask", [mask for mask in MASKS.values() if mask is not None])
+def test_without_one_the_kernel_gets_a_bool_mask(mask: Mask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of numbers would be slower."""
+    given = seen_by_the_kernel(monkeypatch, S, mask)
+    assert given is not None
+    assert torch.equal(given, mask.visible.expand_as(given))
+
+
+@pytest.mark.parametrize("n_keys", [16, 17, 40])
+def test_without_one_and_a_mask_the_kernel_gets_neither(n_keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert seen_by_the_kernel(monkeypatch, n_keys, None) is None
+
+
+@pytest.mark.parametrize("n_keys", [1, S, 15])
+def test_of_few_keys_the_kernel_gets_a_table_of_zeros(n_keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any it would lose rows of NaN; the bias changes no number."""
+    given = seen_by_the_kernel(monkeypatch, n_keys, None)
+    assert given is not None
+    assert given.shape[2:] == (T, n_keys)
+    assert given.dtype == torch.float32
+    assert not given.any()
 
 
 @pytest.mark.parametrize("path", ["fused", "explicit"])

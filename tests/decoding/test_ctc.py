@@ -104,38 +104,38 @@ def test_a_narrow_beam_keeps_the_best() -> None:
         assert ctc_beam(table, 3)[0].ids == ctc_beam(table, ALL)[0].ids
 
 
-class TestAnswers:
-    def answer(self) -> Prediction:
+class TestHypotheses:
+    def prediction(self) -> Prediction:
         logits = torch.randn(3, 6, 7, generator=torch.Generator().manual_seed(4))
         return Prediction(logits, torch.arange(6) < torch.tensor([6, 2, 4])[:, None])
 
     @pytest.mark.parametrize("beam", [1, 4])
     def test_a_sentence_alone_gives_the_same(self, beam: int) -> None:
-        answer = self.predict()
-        together = ctc_hypotheses(answer, beam, n_best=1)
+        prediction = self.prediction()
+        together = ctc_hypotheses(prediction, beam, n_best=1)
         for row, length in enumerate([6, 2, 4]):
-            alone = Prediction(answer.logits[row : row + 1, :length], answer.mask[row : row + 1, :length])
+            alone = Prediction(prediction.logits[row : row + 1, :length], prediction.mask[row : row + 1, :length])
             assert ctc_hypotheses(alone, beam, n_best=1) == together[row : row + 1]
 
     def test_one_beam_is_the_best_path(self) -> None:
-        answer = self.predict()
-        log_p = answer.logits.double().log_softmax(dim=2)
+        prediction = self.prediction()
+        log_p = prediction.logits.double().log_softmax(dim=2)
         log_p[:, :, [BOS, EOS]] = -math.inf
-        assert ctc_hypotheses(answer, 1, 1)[1] == [ctc_greedy(log_p[1, :2])]
+        assert ctc_hypotheses(prediction, 1, 1)[1] == [ctc_greedy(log_p[1, :2])]
 
     def test_begin_and_end_are_never_said(self) -> None:
-        answer = self.predict()
-        answer.logits[:, :, [BOS, EOS]] = 9.0
+        prediction = self.prediction()
+        prediction.logits[:, :, [BOS, EOS]] = 9.0
         for beam in (1, 5):
-            said = {index for some in ctc_hypotheses(answer, beam, beam) for one in some for index in one.ids}
+            said = {index for some in ctc_hypotheses(prediction, beam, beam) for one in some for index in one.ids}
             assert not said & {PAD, BOS, EOS}
 
-    def test_no_more_answers_than_beams(self) -> None:
+    def test_no_more_hypotheses_than_beams(self) -> None:
         with pytest.raises(ValueError, match=r"`n_best` must be at most `beam` \(2\), but is 3"):
-            ctc_hypotheses(self.predict(), 2, 3)
+            ctc_hypotheses(self.prediction(), 2, 3)
 
     def test_a_source_without_places_says_nothing(self) -> None:
-        answer = Prediction(torch.randn(1, 1, 5), torch.zeros(1, 1, dtype=torch.bool))
+        prediction = Prediction(torch.randn(1, 1, 5), torch.zeros(1, 1, dtype=torch.bool))
         for beam in (1, 3):
-            ((found,),) = ctc_hypotheses(answer, beam, 1)
+            ((found,),) = ctc_hypotheses(prediction, beam, 1)
             assert (found.ids, found.log_p) == ([], 0.0)

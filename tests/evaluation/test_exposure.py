@@ -17,6 +17,7 @@ from heedful.evaluation.exposure import AfterError, AtPosition, Exposure, compou
 from heedful.models.interface import Seq2Seq
 from heedful.models.tagger_config import TaggerConfig
 from heedful.recipe.tables import build_model
+from heedful.tasks.table import translator_of
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 Ids = Sequence[int]
@@ -59,7 +60,7 @@ class TestPredictedAndFound:
         assert found.by_position == [AtPosition(place, 8, 1 / 2, 1 / 2) for place in (1, 2, 3)]
 
     def test_one_error_in_twenty_in_each_output(self) -> None:
-        """95 % behind gold tokens; and behind its own, nothing is right after the first error."""
+        """95 % teacher-forced; and free-running, nothing is right after the first error."""
         target = [A, B] * 9 + [A]
 
         def rule(_number: int, read: tuple[int, ...]) -> dict[int, float]:
@@ -175,7 +176,7 @@ class TestRefusals:
             exposure(tiny_model(), [([5], [5, 6, 7])], place)
         assert caught.value.hint == "Take a place from 1 to 3."
 
-    def test_a_model_that_answers_at_once(self) -> None:
+    def test_an_encoder_only_model(self) -> None:
         made = translator()
         made = translator_of(build_model(TaggerConfig(encoder="gru", d_model=8, d_hidden=8), 9, 9), made.tokenizers)
         with pytest.raises(HeedfulError, match="Exposure bias needs a decoder"):

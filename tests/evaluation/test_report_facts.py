@@ -25,6 +25,7 @@ from heedful.evaluation.report_facts import (
 )
 from heedful.evaluation.report_scores import weights_of
 from heedful.recipe.recipe import load_recipe
+from heedful.records.checksums import forget_checksum
 from heedful.records.run import Run
 
 PREPARED = {
@@ -69,6 +70,8 @@ def run(tmp_path: Path) -> Run:
     recipe = load_recipe(None, ["preset=character", "data.catalogue=reverse"]).config
     (made.folder / "config.resolved.toml").write_text(to_toml(recipe))
     (made.folder / "environment.json").write_text(json.dumps(ENVIRONMENT) + "\n")
+    for name in ("config.resolved.toml", "environment.json"):
+        forget_checksum(made.folder, name)  # they are another run's
     return made
 
 

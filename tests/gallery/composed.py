@@ -1,4 +1,4 @@
-"""Small models that answer at once from attention over words, sentences or pairs, and sources for them."""
+"""Small encoder-only models that predict from attention over words, sentences or pairs, and sources for them."""
 
 import pytest
 import torch

@@ -33,13 +33,13 @@ def found(ready: Searchable) -> torch.Tensor:
 @EVERY_VARIANT
 def test_float32_is_the_same_function(variant: Mapping[str, object]) -> None:
     model = tiny_model(variant).float()
-    torch.testing.assert_close(logits(for_inference(model, "float32")), logits(model), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found(searchable(model, "float32")), logits(model), rtol=1e-4, atol=1e-4)
 
 
 @EVERY_VARIANT
 def test_double_stays_double(variant: Mapping[str, object]) -> None:
     model = tiny_model(variant)
-    torch.testing.assert_close(logits(for_inference(model, "float32")), logits(model))
+    torch.testing.assert_close(found(searchable(model, "float32")), logits(model))
 
 
 @EVERY_PRECISION
@@ -75,16 +75,17 @@ def test_an_ensemble_is_that_of_its_prepared_members(precision: Precision) -> No
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8"])
-def test_narrow_numbers_are_near(precision: Precision) -> None:
+def test_low_precision_is_near(precision: Precision) -> None:
     model = tiny_model().float()
-    plain, narrow = logits(model), logits(for_inference(model, precision))
+    plain, narrow = logits(model), found(searchable(model, precision))
     assert 0 < (narrow - plain).abs().max() < 0.05 * plain.abs().max()
 
 
 @EVERY_PRECISION
 def test_every_linear_map_and_no_other_number(precision: Precision) -> None:
     model = tiny_model({"attention_bias": True})
-    ready = for_inference(model, precision)
+    ready, readout = searchable(model, precision)
+    assert type(readout) is KINDS["float32" if precision == "bfloat16" else precision]
     assert not any(isinstance(module, nn.Linear) for module in ready.modules())
     n_maps = sum(isinstance(module, nn.Linear) for module in model.modules())
     kinds = [type(module) for module in ready.modules() if isinstance(module, tuple(KINDS.values()))]
@@ -127,7 +128,7 @@ class TestAnotherEngine:
 
 class TestPrepared:
     def test_is_made_once(self) -> None:
-        prepared = Prepared(tiny_model().float(), for_inference)
+        prepared = Prepared(tiny_model().float(), searchable)
         assert prepared.ready("float32") is prepared.ready("float32")
         narrow = prepared.ready("bfloat16")
         assert narrow is not prepared.ready("float32")
@@ -137,38 +138,38 @@ class TestPrepared:
     def test_follows_training(self, precision: Precision) -> None:
         """A fused optimiser's writes are not counted, but training mode tells."""
         model = tiny_model().float()
-        prepared = Prepared(model, for_inference)
-        before = logits(prepared.ready(precision))
+        prepared = Prepared(model, searchable)
+        before = found(prepared.ready(precision))
         assert not model.training
         model.train()
         optimizer = torch.optim.Adam(model.parameters(), lr=0.1, fused=True)
         batch = batch_of(PAIRS)
         model.logits(model(batch.src, batch.src_mask, batch.tgt_in)).sum().backward()
         optimizer.step()
-        after = logits(prepared.ready(precision))
+        after = found(prepared.ready(precision))
         assert not torch.allclose(after, before)
-        torch.testing.assert_close(after, logits(for_inference(model, precision)))
+        torch.testing.assert_close(after, found(searchable(model, precision)))
 
     def test_follows_a_write(self) -> None:
         model = tiny_model()
-        prepared = Prepared(model, for_inference)
-        before = logits(prepared.ready("float32"))
+        prepared = Prepared(model, searchable)
+        before = found(prepared.ready("float32"))
         with torch.no_grad():
             next(iter(model.decoder)).feed_forward.widen.weight.mul_(3.0)
-        assert not torch.allclose(logits(prepared.ready("float32")), before)
+        assert not torch.allclose(found(prepared.ready("float32")), before)
 
     def test_follows_a_change_of_type(self) -> None:
         model = tiny_model()
-        prepared = Prepared(model, for_inference)
-        assert logits(prepared.ready("float32")).dtype == torch.float64
+        prepared = Prepared(model, searchable)
+        assert found(prepared.ready("float32")).dtype == torch.float64
         model.float()
-        assert logits(prepared.ready("float32")).dtype == torch.float32
+        assert found(prepared.ready("float32")).dtype == torch.float32
 
     def test_weights_whose_writes_torch_does_not_count(self) -> None:
         with torch.inference_mode():
             model = tiny_model()
-        prepared = Prepared(model, for_inference)
-        first = logits(prepared.ready("float32"))
+        prepared = Prepared(model, searchable)
+        first = found(prepared.ready("float32"))
         with torch.inference_mode():
             model.embed_target.weight.add_(1.0)
-        assert not torch.allclose(logits(prepared.ready("float32")), first)
+        assert not torch.allclose(found(prepared.ready("float32")), first)

@@ -60,6 +60,39 @@ def test_only_in_eval_mode() -> None:
         pass
 
 
+def test_all_of_the_model_must_be_in_eval_mode() -> None:
+    model = tiny_model()
+    next(iter(model.decoder)).cross_attention.train()
+    with pytest.raises(ValueError, match="Attention maps are taken in eval mode only"), recorded_maps(model):
+        pass
+
+
+def test_a_step_keeps_none() -> None:
+    model, batch = tiny_model(), batch_of(PAIRS)
+    memory = model.encode(batch.src, batch.src_mask)
+    with recorded_maps(model) as maps:
+        model.step(model.start(memory, 1), batch.tgt_in[:, 0])
+    assert maps == []
+
+
+def test_each_scope_has_its_own_and_an_error_ends_it() -> None:
+    model, batch = tiny_model(), batch_of(PAIRS)
+
+    def encode_and_fail() -> None:
+        model.encode(batch.src, batch.src_mask)
+        raise ZeroDivisionError
+
+    with recorded_maps(model) as outer:
+        with pytest.raises(ZeroDivisionError), recorded_maps(model) as inner:
+            encode_and_fail()
+        assert is_recording()
+        assert (len(inner), len(outer)) == (2, 0)
+        model.encode(batch.src, batch.src_mask)
+    model.encode(batch.src, batch.src_mask)
+    assert (len(inner), len(outer)) == (2, 2)
+    assert not is_recording()
+
+
 def test_nothing_is_kept_on_modules() -> None:
     model, batch = tiny_model(), batch_of(PAIRS)
     before = {name: set(vars(module)) for name, module in model.named_modules()}

@@ -18,7 +18,7 @@ from heedful.decoding.stepping import greedy_search
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.models.recording import recorded_maps
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
-from heedful.text.vocabulary import PAD
+from heedful.text.vocabulary import BOS, PAD
 from heedful.training.objective import label_smoothed_cross_entropy
 
 BATCH = batch_of(PAIRS)
@@ -208,6 +208,13 @@ class TestMaps:
             else:
                 torch.testing.assert_close(sums, torch.ones(1, 6))
             assert tuple(found.mask.shape) == (1, 6, 7)
+
+    def test_a_step_keeps_none(self, name: str) -> None:
+        """Its rows are those of search, among which no map has a first sentence."""
+        model = rival(name)
+        with recorded_maps(model) as maps:
+            model.step(model.start(model.encode(BATCH.src, BATCH.src_mask), 3), torch.full((len(PAIRS) * 3,), BOS))
+        assert maps == []
 
     def test_only_in_eval_mode(self, name: str) -> None:
         model = rival(name).train()

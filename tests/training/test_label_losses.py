@@ -1,4 +1,4 @@
-"""The objective of models that answer at once, against torch's cross-entropy."""
+"""The objective of encoder-only models, against torch's cross-entropy."""
 
 import pytest
 import torch
@@ -12,14 +12,14 @@ from heedful.training.label_losses import position_losses
 LABELS = torch.tensor([[5, 4, 7], [6, PAD, PAD]])
 
 
-def answer() -> Prediction:
+def prediction() -> Prediction:
     generator = torch.Generator().manual_seed(1)
     return Prediction(torch.randn(2, 3, 9, generator=generator, dtype=torch.float64), LABELS != PAD)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_is_torchs_cross_entropy(epsilon: float) -> None:
-    found = answer()
+    found = prediction()
     smoothed, nll = position_losses(found, LABELS, epsilon, "all")
     logits = found.logits.float().flatten(0, 1)
 
@@ -37,7 +37,7 @@ def test_nobody_predicts_the_end() -> None:
 
 
 def test_what_is_behind_the_end_has_no_part() -> None:
-    found = answer()
+    found = prediction()
     wild = found._replace(logits=found.logits.masked_fill(~found.mask[:, :, None], 1e9))
     for one, other in zip(
         position_losses(found, LABELS, 0.1, "all"), position_losses(wild, LABELS, 0.1, "all"), strict=True
@@ -47,4 +47,4 @@ def test_what_is_behind_the_end_has_no_part() -> None:
 
 def test_one_label_a_place() -> None:
     with pytest.raises(ValueError, match=r"`labels` must be one a place \(\[3, 1\]\), but are \[3, 2\]"):
-        position_losses(answer(), torch.tensor([[5, 4, 7], [6, 6, PAD]]), 0.0, "all")
+        position_losses(prediction(), torch.tensor([[5, 4, 7], [6, 6, PAD]]), 0.0, "all")

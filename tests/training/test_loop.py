@@ -232,7 +232,7 @@ class TestDivergence:
             made.model.embed_target.weight.data *= 1000
 
         _, error = self.run(tmp_path, {}, 3, poison)
-        assert "nats a token, twice that of guessing blindly" in error.message
+        assert "nats a token, twice that of a uniform guess" in error.message
 
     def test_a_bad_start_is_not_yet_divergence(self, tmp_path: Path) -> None:
         made = toy(tmp_path, {"warmup_steps": 3, "max_updates": 3})

@@ -9,7 +9,7 @@ from tests.models.tiny import PAIRS, batch_of, tiny_model
 from tests.training.toy import batch_at, held_out_loss, toy, training_config
 from torch import Tensor
 
-from heedful.tasks.table import compute_loss
+from heedful.tasks.table import compute_loss, task_of
 from heedful.training.objective import SmoothingOver, label_smoothed_cross_entropy, loss_at, one_position_loss
 
 TARGETS = torch.tensor([[5, 6, 3], [4, 3, 0], [3, 0, 0]])  # 3, 2 and 1 positions
@@ -77,13 +77,19 @@ def test_each_position_is_as_likely() -> None:
 class TestInTraining:
     ONE = training_config({"positions": "one"})
 
-    def test_validations_read_all_positions(self) -> None:
-        model, batch = tiny_model(), batch_of(PAIRS)
-        torch.testing.assert_close(
-            compute_loss(model.eval(), batch, self.ONE), compute_loss(model, batch, training_config())
-        )
-        losses = {round(float(compute_loss(model.train(), batch, self.ONE).nll), 6) for _ in range(5)}
-        assert len(losses) > 1
+    @pytest.mark.parametrize("training", [False, True], ids=["eval mode", "training mode"])
+    def test_validations_read_all_positions(self, *, training: bool) -> None:
+        """So does whoever asks for the loss of a batch, in either mode; updates read one position a sentence."""
+        model, batch = tiny_model().train(training), batch_of(PAIRS)
+        whole = compute_loss(model, batch, training_config())
+        torch.testing.assert_close(compute_loss(model, batch, self.ONE), whole)
+        objective = task_of(model).objective(self.ONE)
+        torch.manual_seed(2)
+        losses = [objective.training_loss(model, batch, update)[0] for update in range(1, 6)]
+        assert {loss.count for loss in losses} == {whole.count}
+        assert len({round(float(loss.nll), 6) for loss in losses}) > 1
+        (of_all, _) = task_of(model).objective(training_config()).training_loss(model, batch, 1)
+        torch.testing.assert_close(of_all, whole)
 
     def test_an_unlucky_position_is_no_divergence(self, tmp_path: Path) -> None:
         """One token may well be twice as hard as guessing."""

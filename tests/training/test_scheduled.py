@@ -105,7 +105,7 @@ def always(p: float, prediction: str = "argmax", precision: str = "float32") -> 
 
 
 def best_inputs(model: Seq2Seq, batch: Batch) -> torch.Tensor:
-    """What the inputs would be if each were predicted behind gold ones, written place by place."""
+    """What the inputs would be if each were predicted with teacher forcing, written place by place."""
     logits = model.logits(model(batch.src, batch.src_mask, batch.tgt_in)).detach()
     wanted = batch.tgt_in.clone()
     for row in range(len(wanted)):

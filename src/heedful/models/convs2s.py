@@ -17,7 +17,7 @@ from heedful.layers.embedding import embeddings
 from heedful.layers.position import LearnedPositions
 from heedful.models.config import ConvS2SConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
-from heedful.models.recording import record
+from heedful.models.recording import is_recording, record
 from heedful.models.transformer import Stack
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two [3.4]
@@ -58,7 +58,11 @@ class ConvS2S(Seq2Seq):
         return Memory(torch.cat([keys, keys + embedded], dim=-1), src_mask)
 
     def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        return self._advance(self.start(memory, 1), tgt_in)[0]
+        state = self.start(memory, 1)
+        hidden, _, of_layers = self._advance(state, tgt_in)
+        for number, weights in enumerate(of_layers):
+            record(f"decoder.{number}.cross", weights, state.read.padding)
+        return hidden
 
     def start(self, memory: Memory, beams: int) -> "ConvS2SState":
         read = Source.of(memory)
@@ -67,23 +71,25 @@ class ConvS2S(Seq2Seq):
 
     def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], "ConvS2SState"]:
         assert isinstance(state, ConvS2SState)
-        hidden, after = self._advance(state, tokens[:, None])
+        hidden, after, _ = self._advance(state, tokens[:, None])
         return hidden[:, 0], after
 
     def _advance(
         self, state: "ConvS2SState", tokens: Int[Tensor, "N T"]
-    ) -> tuple[Float[Tensor, "N T D"], "ConvS2SState"]:
-        """T tokens a row after those that the state has seen."""
+    ) -> tuple[Float[Tensor, "N T D"], "ConvS2SState", list[Tensor | None]]:
+        """T tokens a row after those that the state has seen; and each layer's weights, while maps are kept."""
         length = tokens.shape[1]
         positions = self.target_positions(length, offset=state.length)
         embedded = self.dropout(self.embed_target(tokens) + positions)  # g
         x = self.decoder_in(embedded)
         seen: list[Tensor] = []
-        for number, (layer, past) in enumerate(zip(self.decoder, state.seen, strict=True)):
+        of_layers: list[Tensor | None] = []
+        for layer, past in zip(self.decoder, state.seen, strict=True):
             x, now, weights = layer(x, past, embedded, state.read)
             seen.append(now)
-            record(f"decoder.{number}.cross", weights, state.read.padding)
-        return self.dropout(self.decoder_out(x)), ConvS2SState(state.beams, state.length + length, seen, state.read)
+            of_layers.append(weights if is_recording() else None)
+        after = ConvS2SState(state.beams, state.length + length, seen, state.read)
+        return self.dropout(self.decoder_out(x)), after, of_layers
 
     @property
     def memory_width(self) -> int:

@@ -18,7 +18,7 @@ def recorded_maps(model: nn.Module) -> Iterator[list[Map]]:
 
     Raises ValueError in training, when dropout has a part in them.
     """
-    if model.training:
+    if any(module.training for module in model.modules()):
         raise ValueError("Attention maps are taken in eval mode only: call `model.eval()` first.")
     maps: list[Map] = []
     outer = _OPEN.set(maps)

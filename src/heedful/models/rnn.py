@@ -15,6 +15,7 @@ from heedful.layers.embedding import embeddings
 from heedful.layers.recurrent import recur
 from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
+from heedful.models.recording import record
 from heedful.models.rnn_decoders import CELLS, Past, Source, build_decoder
 
 
@@ -57,7 +58,9 @@ class RNN(Seq2Seq):
     def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         state = self.start(memory, 1)
         embedded = self.dropout(self.embed_target(tgt_in))
-        return self.decoder.run(embedded, state.past, state.source).hidden
+        decoded = self.decoder.run(embedded, state.past, state.source)
+        record("decoder.0.cross", decoded.weights, state.source.padding)
+        return decoded.hidden
 
     def start(self, memory: Memory, beams: int) -> "RNNState":
         summary = self._summary(memory)
@@ -67,8 +70,8 @@ class RNN(Seq2Seq):
     def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], "RNNState"]:
         assert isinstance(state, RNNState)
         embedded = self.dropout(self.embed_target(tokens))[:, None]
-        hidden, past = self.decoder.run(embedded, state.past, state.source)
-        return hidden[:, 0], RNNState(state.beams, past, state.source)
+        decoded = self.decoder.run(embedded, state.past, state.source)
+        return decoded.hidden[:, 0], RNNState(state.beams, decoded.past, state.source)
 
     @property
     def memory_width(self) -> int:

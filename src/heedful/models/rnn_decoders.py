@@ -16,7 +16,7 @@ from heedful.attention.local import LocalP, PositionPredictor
 from heedful.layers.dropout import Dropout
 from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory
-from heedful.models.recording import is_recording, record
+from heedful.models.recording import is_recording
 
 CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -49,10 +49,11 @@ class Past(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The vectors that predict the next tokens, and what is left to the next step."""
+    """The vectors that predict the next tokens, what is left to the next step, and the weights, while maps are kept."""
 
     hidden: Float[Tensor, "N T D"]
     past: Past
+    weights: Float[Tensor, "B 1 KT S"] | None = None
 
 
 class Decoder(nn.Module, ABC):
@@ -147,10 +148,9 @@ class BahdanauDecoder(Decoder):
             output, states = self.advance(torch.cat([token, context], dim=-1)[:, None], states)
             outputs.append(torch.cat([output[:, 0], context], dim=-1))
             reads.append(read)
-        if is_recording():
-            record("decoder.0.cross", weights_of(reads), source.padding)
         hidden = torch.tanh(self.readout(torch.cat([torch.stack(outputs, dim=1), embedded], dim=-1)))
-        return Decoded(self.dropout(hidden), Past(states, past.last, past.length + embedded.shape[1]))
+        past = Past(states, past.last, past.length + embedded.shape[1])
+        return Decoded(self.dropout(hidden), past, wanted_weights(reads))
 
 
 @final
@@ -189,9 +189,7 @@ class LuongDecoder(Decoder):
             hidden.append(self.dropout(torch.tanh(self.combine(torch.cat([context, outputs], dim=-1)))))
             past = Past(states, hidden[-1][:, -1], past.length + inputs.shape[1])
             reads.append(read)
-        if is_recording():
-            record("decoder.0.cross", weights_of(reads), source.padding)
-        return Decoded(torch.cat(hidden, dim=1), past)
+        return Decoded(torch.cat(hidden, dim=1), past, wanted_weights(reads))
 
     def _read(self, outputs: Float[Tensor, "N T H"], length: int, source: Source) -> Attended:
         score = self.score.match if isinstance(self.score, Additive) else self.score
@@ -211,8 +209,10 @@ def beside(queries: Float[Tensor, "N T H"], source: Source) -> Float[Tensor, "B 
     return queries.reshape(len(source.value), 1, -1, queries.shape[-1])
 
 
-def weights_of(reads: list[Attended]) -> Float[Tensor, "B 1 T S"]:
-    """The weights of steps that were taken one by one."""
+def wanted_weights(reads: list[Attended]) -> Float[Tensor, "B 1 KT S"] | None:
+    """Return the weights of steps that were taken one by one; None where no maps are kept."""
+    if not is_recording():
+        return None
     return torch.cat([read.weights for read in reads if read.weights is not None], dim=2)
 
 
