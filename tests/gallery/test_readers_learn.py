@@ -67,7 +67,7 @@ def learned(config: ModelConfig, folder: Path) -> Translator:
         log=Log([]),
     )
     trainer.run(batch_at, scores(1.0))
-    return translator_of(model, tokenizers, BeamSearch(beam=1))
+    return translator_of(model, tokenizers, BeamSearch())
 
 
 @pytest.mark.slow
