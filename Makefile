@@ -15,7 +15,7 @@ DEMO := .venv/.demo
 DEV := .venv/.dev
 
 VENV = $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check \
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable
 
 .PHONY: demo test check format clean

@@ -9,9 +9,8 @@ from typing import Any
 from aims import aims_of
 from headlines import headline_table, headlines_of
 from measure import ROOT
-from results import Results, between_marks
+from results import TIME_TO_BLEU, Results, between_marks, stored_rows
 from rows import Row, markdown_table
-from time_to_bleu import STORED, stored_rows
 
 PARTS = ("training", "decoding", "startup", "growth")  # in the order of the table
 MARK = "benchmarks"
@@ -26,7 +25,7 @@ def write_pages(results: Results) -> None:
 
 def tables(results: Results) -> dict[str, str]:
     """Return what stands in each page between its marks."""
-    headlines = headlines_of(results.parts, stored_rows(STORED))
+    headlines = headlines_of(results.parts, stored_rows(TIME_TO_BLEU))
     return {
         "docs/benchmarks.md": f"{heading(results.parts)}\n\n{markdown_table(all_rows(results))}",
         "README.md": f"{heading(results.parts)}\n\n{headline_table(headlines)}",
@@ -35,7 +34,7 @@ def tables(results: Results) -> dict[str, str]:
 
 def all_rows(results: Results) -> list[Row]:
     """Return the rows of the whole table."""
-    return results.rows(PARTS) + stored_rows(STORED) + aims_of(results.parts)
+    return results.rows(PARTS) + stored_rows(TIME_TO_BLEU) + aims_of(results.parts)
 
 
 def heading(parts: Mapping[str, Mapping[str, Any]]) -> str:

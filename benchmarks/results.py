@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import Spread
+from measure import HERE, Spread
 from rows import Row
+
+TIME_TO_BLEU = HERE / "results" / "time_to_bleu.json"  # kept by time_to_bleu.py, which takes too long to be a part
 
 
 class Results:
@@ -52,6 +54,11 @@ def row_of(kept: Sequence[Any]) -> Row:
     """A row as it was, from JSON's lists."""
     group, system, figure, ratio, note = kept
     return Row(group, system, Spread(*figure), None if ratio is None else Spread(*ratio), note)
+
+
+def stored_rows(path: Path) -> list[Row]:
+    """Return the rows of the last run of time_to_bleu.py; none where there was none."""
+    return [row_of(row) for row in json.loads(path.read_text())["rows"]] if path.exists() else []
 
 
 def between_marks(text: str, name: str, inside: str) -> str:

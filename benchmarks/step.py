@@ -11,6 +11,7 @@ from flops import Sizes, training_flops
 from heedful.data.batch import Batch
 from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.tasks.table import task_of
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.loop import Trainer
@@ -49,7 +50,13 @@ def trainer_of(
     model = build_model(config, shape["vocabulary"], shape["vocabulary"]).to(device)
     folder = CheckpointFolder(scratch, keep=1)
     return Trainer(
-        model, training, d_model=config.d_model, seed=seed, checkpoints=folder, log=lambda _event, _facts: None
+        model,
+        task_of(model).objective(training),
+        training,
+        d_model=config.d_model,
+        seed=seed,
+        checkpoints=folder,
+        log=lambda _event, _facts: None,
     )
 
 

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from environments import python_of
-from measure import CACHE, HERE, ROOT, SYSTEMS, Spread, data_folder, say
+from measure import CACHE, ROOT, SYSTEMS, Spread, data_folder, say
 from picture import draw_curves
-from results import row_of
+from results import TIME_TO_BLEU
 from rows import Row, text_table
 
 from heedful.data.config import DataConfig
@@ -40,7 +40,6 @@ from heedful.pipeline.evaluate_split import TestSet, read_test_set
 from heedful.recipe.splits import load_split
 from heedful.records.environment import describe_environment
 
-STORED = HERE / "results" / "time_to_bleu.json"
 RECIPE = ROOT / "recipes" / "multi30k-en-de.toml"
 HEEDFUL = [sys.executable, "-m", "heedful.cli.app"]
 WORK = CACHE / "time-to-bleu"
@@ -63,7 +62,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=40.0)
     parser.add_argument("--updates", type=int, default=6000, help="of Heedful's schedule, whose rate falls to zero")
     parser.add_argument("--every", type=int, default=EVERY, help="updates between validations")
-    parser.add_argument("--output", type=Path, default=STORED, help="the .json; .csv and .svg stand beside it")
+    parser.add_argument("--output", type=Path, default=TIME_TO_BLEU, help="the .json; .csv and .svg stand beside it")
     arguments = parser.parse_args()
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
@@ -258,11 +257,6 @@ def store(path: Path, minutes: float, curves: dict[str, list[Point]], scores: di
     lines = {name: [(point.minutes, point.bleu) for point in points] for name, points in curves.items()}
     draw_curves(lines, path.with_suffix(".svg"))
     print(text_table(rows))
-
-
-def stored_rows(path: Path) -> list[Row]:
-    """The rows of the last run of this program; none where there was none."""
-    return [row_of(row) for row in json.loads(path.read_text())["rows"]] if path.exists() else []
 
 
 if __name__ == "__main__":

@@ -161,7 +161,12 @@ def translate(folder: Path, lines: Iterator[str], beam: int | None) -> Iterator[
     """One line out for each line in."""
     recipe = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))
     settings = recipe["search"]
-    search = Search(beam or settings["beam"], settings["length_penalty"], settings["max_extra"])
+    method = settings.get("method", "beam")
+    if method != "beam" and beam is None:
+        sys.exit(
+            f'error: this model was evaluated with search.method = "{method}", and here are only beams: say --beam.'
+        )
+    search = Search(beam or settings["beam"], settings.get("length_penalty", 0.6), settings["max_extra"])
     model, source, target = Model(folder), Tokenizer(folder, "source"), Tokenizer(folder, "target")
     for number, line in enumerate(lines, start=1):
         ids = source.encode(line) if line.strip() else []

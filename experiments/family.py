@@ -109,7 +109,7 @@ def read_plan() -> dict[str, dict[str, Any]]:
 
 
 def attempt(one: Planned, arguments: argparse.Namespace) -> tuple[Planned, str | None]:
-    """Make a run in a process of its own; the last line of its validation_error where it failed."""
+    """Make a run in a process of its own; the last line of its error where it failed."""
     place = ["--data", str(arguments.data)] if arguments.data else []
     which = ["--one", one.system["key"], one.arm, str(one.seed), "--runs", str(arguments.runs), *place]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -100,7 +100,7 @@ class TestReading:
 
     def test_unreadable_path(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(ConfigError, match=r"boat\.toml cannot be read: Not a directory\."):
+        with pytest.raises(ConfigError, match=r"No configuration file at .*boat\.toml\."):
             read_toml(tmp_path / "file" / "boat.toml")
 
     def test_syntax_error_names_file_and_line(self, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.pipeline.little import untrained_bundle
 
+from heedful.config import to_tree
+from heedful.decoding.config import BeamSearch, MBRSearch, SampleSearch, SearchConfig
 from heedful.export.targets import write_export
 from heedful.models.bundle import load_bundle
 from heedful.pipeline.load import load
@@ -105,6 +107,21 @@ class TestOnnxRunner:
         done = onnx_runner([str(exported), "--beam", "60"], b"abc\nde\n")
         assert done.returncode == 0, done.stderr.decode()
         found = load(exported.parent / "model").with_search({"beam": 60}).translate(["abc", "de"])
+        assert done.stdout.decode().splitlines() == [one.text for one in found]
+
+    @pytest.mark.parametrize("search", [SampleSearch(max_extra=4), MBRSearch(max_extra=4)])
+    def test_a_model_that_samples(self, search: SearchConfig, tmp_path: Path) -> None:
+        folder = untrained_bundle(tmp_path / "model", [("abc de", "cba ed"), ("fghi", "ihgf")])
+        bundle, exported = load_bundle(folder), tmp_path / "exported"
+        exported.mkdir()
+        recipe = {**bundle.recipe, "search": to_tree(search)}
+        write_export(bundle._replace(recipe=recipe), exported, "onnx", "float32")
+        done = onnx_runner([str(exported)], b"abc\n")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert f'error: this model was evaluated with search.method = "{search.method}"' in done.stderr.decode()
+        done = onnx_runner([str(exported), "--beam", "2"], b"abc\nde\n")
+        assert done.returncode == 0, done.stderr.decode()
+        found = load(folder).with_search(BeamSearch(beam=2, max_extra=4)).translate(["abc", "de"])
         assert done.stdout.decode().splitlines() == [one.text for one in found]
 
 

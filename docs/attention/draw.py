@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import draw_models
 import torch
-from picture import SEED, Axis, numbers, table, weights_of
+from panels import SEED, Axis, numbers, table, weights_of
 from torch import Tensor
 
 from heedful.attention import (
@@ -115,7 +115,8 @@ def positions() -> str:
     for kind in kinds.values():
         turned = kind.rotate(x, 0)
         rows.append(weights_of(turned, turned, x, scaled_dot, bias=kind.bias(turned, 13))[6:7])
-    return table(torch.cat(rows), list(kinds), [f"{distance:+d}" for distance in range(-6, 7)], "how far away")
+    columns = Axis([f"{distance:+d}" for distance in range(-6, 7)], "distance of the key")
+    return table(torch.cat(rows), Axis(list(kinds), "positions"), columns, "how far away")
 
 
 def bahdanau() -> str:

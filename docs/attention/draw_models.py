@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from picture import SEED, Axis, numbers, table
+from panels import SEED, Axis, numbers, table
 from torch import Tensor
 
 from heedful.attention import MultiHeadAttention

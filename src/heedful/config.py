@@ -43,7 +43,7 @@ def read_toml(path: Path) -> Layer:
     """Read a TOML file (a byte order mark is allowed); the error names the line."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         hint = "`heedful init` writes one, and `heedful init --recipe NAME` copies one that comes with heedful."
         raise ConfigError(f"No configuration file at {path}.", hint=hint) from None
     except IsADirectoryError:

@@ -41,10 +41,10 @@ def by_kind(usual: str, tag: str = "kind") -> Discriminator:
     return Discriminator(lambda value: kind_of(value, usual, tag))
 
 
-def only_with(**choices: Collection[Any]) -> dict[str, Any]:
+def only_with(choices: Mapping[str, Collection[Any]]) -> dict[str, Any]:
     """Declare, as a field's `json_schema_extra`, with which values of other fields the field has any effect.
 
-    `only_with(encoder=("gru", "lstm"))`: with any other encoder it does nothing, and may not be set.
+    `only_with({"encoder": ("gru", "lstm")})`: with any other encoder it does nothing, and may not be set.
     """
     return {"only_with": {choice: list(values) for choice, values in choices.items()}}
 

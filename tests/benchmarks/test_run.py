@@ -12,6 +12,14 @@ import torch
 from tests.house.source import ROOT
 
 PAGES = ("README.md", "docs/benchmarks.md")
+PROGRAMS = ("benchmarks", "benchmarks/systems", "docs/attention", "experiments")  # import each other by plain names
+
+
+def test_no_two_programs_have_one_name() -> None:
+    """Tests import them into one process, where the second would be given the first."""
+    names = [path.name for folder in PROGRAMS for path in (ROOT / folder).glob("*.py")]
+    assert len(names) > 30
+    assert sorted(names) == sorted(set(names))
 
 
 @pytest.mark.slow

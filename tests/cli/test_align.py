@@ -2,49 +2,66 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import cast, final
 
 import pytest
 import torch
 
+from heedful.decoding.backend import Backend, Ids, Pair
+from heedful.decoding.config import BeamSearch, SearchConfig
+from heedful.decoding.search import Hypothesis, Request
+from heedful.decoding.translator import Translator
 from heedful.errors import HeedfulError
+from heedful.models.interface import Seq2Seq
 from heedful.text.config import SideConfig
-from heedful.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
+from heedful.text.tokenizer import Tokenizers, train_tokenizer
 from heedful.trace import Map, Trace
 
 LINES = ["the cats sat on the mats", "the dogs sat on cats", "mats and dogs and cats"]
 
 
-class Mirror:
+@final
+class Mirror(Backend):
     """Reads, for target piece t, source piece n - 1 - t in head 0 of layer 0; head 1 and layer 1 read the end."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.model = None
-        self.tokenizers = Tokenizers(tokenizer, tokenizer)
+    longest = None
 
-    def check_pairs(self, pairs: list, first: int) -> None:
-        """Every pair is short enough."""
+    def __init__(self) -> None:
+        self.search = BeamSearch()
 
-    def trace(self, source: str, target: str) -> Trace:
-        side = self.tokenizers.source
-        sources, targets = side.pieces(source), side.pieces(target)
-        weights = torch.zeros(2, len(targets) + 1, len(sources) + 1)
+    def with_search(self, search: SearchConfig) -> "Mirror":
+        raise NotImplementedError
+
+    def hypotheses(self, sources: Sequence[Ids], requests: Sequence[Request], n_best: int) -> list[list[Hypothesis]]:
+        raise NotImplementedError
+
+    def log_p(self, pairs: Sequence[Pair]) -> list[list[float]]:
+        raise NotImplementedError
+
+    def decoder(self, what: str) -> Seq2Seq:
+        return cast(Seq2Seq, None)  # there is one
+
+    def trace(self, pair: Pair, source: Sequence[str], target: Sequence[str]) -> Trace:
+        weights = torch.zeros(2, len(target) + 1, len(source) + 1)
         weights[1, :, -1] = 1
-        for t in range(len(targets)):
-            weights[0, t, max(0, len(sources) - 1 - t)] = 1
+        for t in range(len(target)):
+            weights[0, t, max(0, len(source) - 1 - t)] = 1
         weights[0, -1, -1] = 1
         mask = torch.ones(1, *weights.shape[1:], dtype=torch.bool)
         away = torch.zeros_like(weights)
         away[:, :, -1] = 1
         maps = [Map("decoder.0.cross", weights, mask), Map("decoder.1.cross", away, mask)]
-        return Trace([*sources, "</s>"], ["<s>", *targets], [*targets, "</s>"], [0.0] * (len(targets) + 1), maps)
+        return Trace([*source, "</s>"], ["<s>", *target], [*target, "</s>"], [0.0] * (len(target) + 1), maps)
 
 
-def serve(monkeypatch: pytest.MonkeyPatch, kind: str) -> Mirror:
+def serve(monkeypatch: pytest.MonkeyPatch, kind: str) -> Translator:
     """Let `heedful.pipeline.load.load` return a mirror over tokenisers of this kind."""
     config = SideConfig(kind=kind, vocab_size=19)  # pyright: ignore[reportArgumentType]
-    mirror = Mirror(train_tokenizer(config, LINES, seed=1))
+    tokenizer = train_tokenizer(config, LINES, seed=1)
+    mirror = Translator(Mirror(), Tokenizers(tokenizer, tokenizer))
     module = ModuleType("heedful.pipeline.load")
     module.load = lambda path: mirror  # pyright: ignore[reportAttributeAccessIssue]
     module.remark_on = lambda path: None  # pyright: ignore[reportAttributeAccessIssue]

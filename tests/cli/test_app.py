@@ -129,7 +129,17 @@ class TestErrors:
 
     def test_other_refusals_of_the_system(self, failing: Callable, heedful: Callable) -> None:
         failing(PermissionError(errno.EACCES, "Permission denied", "runs"))
-        assert heedful("doctor") == (1, "", "error: Permission denied: runs.\n")
+        hint = "hint: Choose what belongs to you, or have its permissions changed.\n"
+        assert heedful("doctor") == (1, "", "error: Permission denied: runs.\n" + hint)
+
+    def test_a_name_that_is_no_text(self, failing: Callable, heedful: Callable) -> None:
+        try:
+            ("x" * 99 + "r\udcff.toml").encode()
+        except UnicodeEncodeError as error:
+            failing(error)
+        code, out, err = heedful("doctor")
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: '{'x' * 19}r\\udcff.toml' is no UTF-8 text (U+DCFF).\nhint: ")
 
     def test_fault_of_ours(self, failing: Callable, heedful: Callable) -> None:
         failing(KeyError("weights"))

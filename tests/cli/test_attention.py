@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from heedful.gallery import measured
+from heedful.gallery.aliases import ALIASES
 from heedful.gallery.family import FAMILY
 
 
@@ -44,6 +45,30 @@ class TestMembers:
         assert "heedful init --recipe babi" in shown
         (found,) = json.loads(heedful("attention", "show", "memory", "--json").out)["results"]
         assert found["arms"][0]["evidence"] == {"hit@1": 97.0}
+
+    @pytest.mark.parametrize(
+        ("name", "member"),
+        [
+            ("self-attention", "multi-head"),
+            ("cross-attention", "multi-head"),
+            ("transformer", "multi-head"),
+            ("softmax", "scaled-dot"),
+            ("Multi_Head attention", "multi-head"),
+            ("sparsemax attention", "sparsemax"),
+            ("dot-product attention", "dot"),
+        ],
+    )
+    def test_other_names(self, name: str, member: str, heedful: Callable) -> None:
+        outcome = heedful("attention", "show", name)
+        assert (outcome.code, outcome.out) == (0, heedful("attention", "show", member).out)
+
+    @pytest.mark.parametrize("alias", ALIASES)
+    def test_other_names_lead_somewhere_and_say_why(self, alias: str, heedful: Callable) -> None:
+        names = [member.name for member in FAMILY]
+        assert alias not in names
+        outcome = heedful("attention", "show", alias)
+        assert outcome.err == f"{alias} is {ALIASES[alias].member}: {ALIASES[alias].meaning}.\n"
+        assert ALIASES[alias].member in names
 
     def test_a_name_that_is_not_there(self, heedful: Callable) -> None:
         outcome = heedful("attention", "show", "sparse-max")

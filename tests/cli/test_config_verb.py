@@ -84,7 +84,9 @@ def test_schema_is_one_for_every_section(heedful: Callable) -> None:
     schema = json.loads(heedful("config", "schema").out)
     assert set(schema["required"]) == {"data", "model"}
     assert schema["additionalProperties"] is False
-    assert {"TransformerConfig", "TrainingConfig", "DataConfig", "SearchConfig"} <= set(schema["$defs"])
+    assert {"TransformerConfig", "TrainingConfig", "DataConfig", "BeamSearch", "SampleSearch", "MBRSearch"} <= set(
+        schema["$defs"]
+    )
 
 
 def test_presets(heedful: Callable) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.evaluation.outline import Outline
 from tests.pipeline.little import MEASURING, QUICK, TRAINING, WORDS, little_run, write_pairs
-from tests.recipe.test_kinds import KINDS
+from tests.pipeline.test_kinds import KINDS
 
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe
@@ -32,6 +32,17 @@ def test_is_written_into_the_run_and_refreshed(run: Path, heedful: Callable) -> 
     (run / "report.html").write_text("old")
     assert heedful("report", str(run)).code == 0
     assert (run / "report.html").read_text("utf-8") == page
+
+
+def test_an_output_keeps_what_it_is(run: Path, tmp_path: Path, heedful: Callable) -> None:
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_text("former")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    assert heedful("report", str(run), "--output", str(link)).code == 0
+    assert link.is_symlink()
+    assert target.read_text("utf-8").startswith("<!doctype html>")
+    assert target.stat().st_mode & 0o777 == 0o600
 
 
 def test_pictures_name_their_layer_and_head_and_have_a_scale(run: Path, heedful: Callable) -> None:

@@ -1,6 +1,7 @@
 """`heedful runs`: lists, shows and diffs run directories."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,8 +61,10 @@ class TestShow:
     def test_text(self, folder: Path, heedful: Callable) -> None:
         out = heedful("runs", "show", str(folder / "first")).out
         assert "30 updates, 3.0 minutes" in out
-        assert "nrefs:1|case:mixed" in out
-        assert "one symbol" in out
+        assert "nrefs:1|form:NFC|case:mixed" in out
+        reasons = Counter(row["reason"] for row in Run.open(folder / "first").read_errors())
+        assert reasons["substitution"]  # the noise exchanges words
+        assert ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) in out
 
     def test_nothing_recorded_yet(self, folder: Path, heedful: Callable) -> None:
         out = heedful("runs", "show", str(folder / "third")).out

@@ -211,8 +211,8 @@ class TestOptions:
         give(b"abc\n")
         outcome = heedful("translate", str(bundle), "--beam", "2", "--temperature", "1")
         assert (outcome.code, outcome.out) == (2, "")
-        assert "--beam searches and --temperature samples: one excludes the other." in outcome.err
-        assert "hint: Use one of them." in outcome.err
+        assert '`search.beam` is of `search.method` = "beam" or "mbr", but that is "sample".' in outcome.err
+        assert "hint: Leave one of them out." in outcome.err
 
     @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
     def test_precision(self, precision: str, bundle: Path, give: Callable, heedful: Callable) -> None:

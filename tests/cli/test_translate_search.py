@@ -73,10 +73,12 @@ class TestMbr:
         assert run("--mbr", "6", "--mbr-utility", utility, "--seed", "3") == wanted
 
     def test_candidates(self, bundle: Path, run: Callable) -> None:
-        """Of the beam's outputs one comes first; scores are agreement in per cent."""
-        found = {tuple(row.split("\t")[3:]) for row in run("--beam", "4", "--n-best", "4")}
+        """Of the beam's outputs without the unknown symbol one comes first; scores are agreement in per cent."""
         chosen = run("--mbr", "5", "--mbr-candidates", "beam", "--beam", "4", "--n-best", "2")
-        assert {tuple(row.split("\t")[3:]) for row in chosen} <= found
+        one_best = run("--mbr", "1", "--mbr-candidates", "beam", "--beam", "1")
+        assert not any("⁇" in row for row in [*chosen, *one_best])
+        greedy = run("--beam", "1")
+        assert [row for row, found in zip(one_best, greedy, strict=True) if row != found and "⁇" not in found] == []
         assert all(0 <= float(row.split("\t")[2]) <= 100 for row in chosen)
         assert run("--mbr", "5", "--mbr-candidates", "both") != run("--beam", "1")
 
@@ -89,10 +91,9 @@ class TestMbr:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (("--mbr", "4", "--beam", "3"), "--beam with --mbr: MBR chooses among samples, and searches for none."),
-            (("--mbr-utility", "bleu"), "--mbr-utility without --mbr."),
-            (("--mbr-candidates", "both"), "--mbr-candidates without --mbr."),
-            (("--mbr", "4", "--mbr-utility", "comet"), "`utility` must be 'chrf', 'bleu', 'edit' or"),
+            (("--mbr-utility", "bleu"), '`search.utility` is of `search.method` = "mbr", but that is "beam".'),
+            (("--mbr-candidates", "both"), '`search.candidates` is of `search.method` = "mbr", but that is "beam".'),
+            (("--mbr", "4", "--mbr-utility", "comet"), "`search.utility` must be 'chrf', 'bleu', 'edit' or"),
             (("--mbr", "4", "--require", "a"), "Required phrases need beam search"),
             (("--temperature", "1", "--require", "a"), "Required phrases need beam search"),
             (("--no-repeat-ngram", "2", "--require", "a"), "Required phrases and no_repeat_ngram exclude each other."),
@@ -103,6 +104,12 @@ class TestMbr:
         assert code == 2
         assert message in said
         assert "hint: " in said
+
+    def test_a_beam_that_nothing_is_searched_with(self, refusal: Callable) -> None:
+        """MBR chooses among samples, unless it is told to choose among what beam search finds."""
+        code, said = refusal("--mbr", "4", "--beam", "3")
+        assert code == 2
+        assert '[search]: `beam` is of `candidates` = "beam" or "both", but that is "samples": leave it out' in said
 
 
 class TestPhrases:
@@ -172,7 +179,7 @@ class TestPhrases:
         monkeypatch.setattr("heedful.cli.translate.CHUNK", 2)
         text = "abc\nde\nab\njk\n\nlm\tabcd☃\n"
         code, said = refusal("--input-format", "tsv", "--output", str(tmp_path / "out"), text=text)
-        assert code == 1
+        assert code == 2
         assert "error: -:6: this model cannot write 'abcd☃'" in said
 
 
@@ -222,7 +229,14 @@ class TestIdle:
     @pytest.mark.parametrize("option", ["--top-k", "--seed"])
     def test_how_to_sample_without_sampling(self, option: str, refusal: Callable) -> None:
         code, said = refusal(option, "3")
-        assert (code, said.splitlines()[0]) == (2, f"error: {option} says how to sample, but nothing is sampled.")
+        key, methods = option[2:].replace("-", "_"), '`search.method` = "sample" or "mbr"'
+        assert (code, said.splitlines()[0]) == (2, f'error: `search.{key}` is of {methods}, but that is "beam".')
+        assert "hint: Sample by temperature = 1 or samples = N (--temperature 1, --mbr N), or leave it out." in said
+
+    def test_a_switch_takes_no_value(self, refusal: Callable) -> None:
+        code, said = refusal("--shortlist")
+        assert code == 2
+        assert "A shortlist is asked for, but this model has none." in said
 
     @pytest.mark.parametrize("text", ["", "\n \n"])
     def test_no_text_to_measure_number_types_on(self, text: str, run: Callable) -> None:

@@ -1,6 +1,7 @@
 """The one scoring path: scores, tokenised protocol, signatures, and what is kept of each item."""
 
 import gzip
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.evaluation.made_up import Fixed, Noisy, sentences
 
 from heedful.evaluation.config import EvaluationConfig
 from heedful.evaluation.evaluate import Occasion, evaluate, item_statistics, result_rows
-from heedful.evaluation.metrics import metrics_for
+from heedful.evaluation.metrics import metric_names, metrics_for
 from heedful.evaluation.postprocess import moses_lowercase
 from heedful.evaluation.score import measure, reference_count, score_outputs
 from heedful.records.manifest import data_hash
@@ -27,7 +28,25 @@ class TestScores:
         assert score.value == pytest.approx(200 / 3)
         assert score.low < score.value < score.high
         assert (score.metric, score.n) == ("exact", 3)
-        assert score.signature.startswith("nrefs:1|case:mixed")
+        assert score.signature.startswith("nrefs:1|form:NFC|case:mixed")
+
+    @pytest.mark.parametrize("metric", [name for name in metric_names() if name != "span-f1"])
+    def test_equal_forms_of_unicode_are_equal(self, metric: str) -> None:
+        """Outputs and references in NFC or NFD: the same score; characters that are only alike stay different."""
+        texts = ["Über den Müller", "élève à côté", "한국어 문장", "plain text here now"]
+        outputs = [*texts[:3], "other text here now"]
+        forms = [[unicodedata.normalize(form, text) for text in texts] for form in ("NFC", "NFD")]
+        written = [[unicodedata.normalize(form, text) for text in outputs] for form in ("NFC", "NFD")]
+        (counter,) = metrics_for([metric])
+        scores = [score_outputs(o, [[t] for t in r], [counter], 20, seed=1) for o in written for r in forms]
+        assert all(score == scores[0] for score in scores)
+        alike = measure(counter, ["x² …"], [["x2 ..."]]).tolist()
+        assert alike != measure(counter, ["x2 ..."], [["x2 ..."]]).tolist()
+
+    def test_what_is_right_is_no_mistake_in_another_form(self) -> None:
+        found = evaluate(Fixed("Mu\u0308ller"), ["x"], [["Müller"]], config(metrics=["exact", "cer"]), seed=1)
+        assert ([score.value for score in found.scores], found.errors) == ([100.0, 0.0], [])
+        assert found.outputs[0].output == "Mu\u0308ller"  # kept as it was written
 
     def test_count_of_references(self) -> None:
         assert reference_count([["a", "b"], ["c", "d"]]) == "2"

@@ -24,7 +24,7 @@ from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 
 SENTENCES, LEARN_FROM, VOCABULARY = 66, 1500, 1500
-AT_ONCE = 1 << 20  # a budget of tokens that holds all sentences
+AT_ONCE = 1_000_000  # a budget of tokens that holds all sentences
 SIZES = {1: 12, 8: 32, 64: SENTENCES}  # sentences at once, and how many of all are translated so
 MODEL = {"d_model": 32, "n_heads": 4, "d_ff": 64, "n_encoder_layers": 1, "n_decoder_layers": 1, "norm": "pre"}
 # Of a score, a sum of log-probabilities. Attention adds up in an order that depends on the padding, and a difference in

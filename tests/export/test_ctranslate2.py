@@ -13,8 +13,10 @@ from tests.export.little_models import LINES, learned_run, letters, native, rand
 from tests.models.tiny import VARIANTS
 
 from heedful.attention import dot
+from heedful.decoding.config import MBRSearch, SampleSearch
 from heedful.decoding.rules import Rules
 from heedful.decoding.shortlist import Shortlist, shortlist_of
+from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.export import ctranslate2 as target
 from heedful.export.ctranslate2_backend import CTranslate2Backend
@@ -43,7 +45,7 @@ TOKENIZERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def exported(bundle: Bundle, folder: Path, precision: str = "float32") -> CTranslate2Backend:
+def exported(bundle: Bundle, folder: Path, precision: str = "float32") -> Translator:
     folder.mkdir()
     write_export(bundle, folder, "ctranslate2", precision)
     return target.open_export(folder)
@@ -55,11 +57,11 @@ def bundle() -> Bundle:
 
 
 @pytest.fixture(scope="module")
-def engine(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> CTranslate2Backend:
+def engine(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return exported(bundle, tmp_path_factory.mktemp("exported") / "out")
 
 
-def agrees(bundle: Bundle, engine: CTranslate2Backend) -> None:
+def agrees(bundle: Bundle, engine: Translator) -> None:
     """Greedy outputs and scores of given outputs are the same."""
     parity = compare_engines(native(bundle, {"beam": 1}), engine.with_search({"beam": 1}), LINES)
     assert parity.equal == len(LINES), parity.first_divergence
@@ -128,9 +130,7 @@ class TestLines:
     }
 
     @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
-    def test_as_the_native_engine(
-        self, search: Mapping[str, object], bundle: Bundle, engine: CTranslate2Backend
-    ) -> None:
+    def test_as_the_native_engine(self, search: Mapping[str, object], bundle: Bundle, engine: Translator) -> None:
         """Blank lines, order, warnings, pieces and log-probabilities; outputs that reach their longest length, too."""
         ours = native(bundle, search).translate(LINES)
         theirs = engine.with_search(search).translate(LINES)
@@ -141,14 +141,14 @@ class TestLines:
             assert [token.log_p for token in left.tokens] == pytest.approx([t.log_p for t in right.tokens], abs=1e-4)
             assert left.score == pytest.approx(right.score, abs=1e-4)
 
-    def test_a_line_does_not_depend_on_the_others(self, engine: CTranslate2Backend) -> None:
+    def test_a_line_does_not_depend_on_the_others(self, engine: Translator) -> None:
         together = engine.translate(LINES, n_best=3)
         for line, found in zip(LINES, together, strict=True):
             alone = engine.translate([line], n_best=3)[0]
             assert [one.text for one in found.n_best] == [one.text for one in alone.n_best]
             assert found.score == pytest.approx(alone.score, abs=1e-4)
 
-    def test_candidates(self, bundle: Bundle, engine: CTranslate2Backend) -> None:
+    def test_candidates(self, bundle: Bundle, engine: Translator) -> None:
         """Different, best first, ranked by our length penalty, with the log-probabilities that scoring gives."""
         for line, found in zip(
             LINES, engine.with_search({"length_penalty": 1.5}).translate(LINES, n_best=3), strict=True
@@ -166,18 +166,18 @@ class TestLines:
                 if "⁇" not in one.text:
                     assert native(bundle, {}).score([line], [one.text])[0].log_p == pytest.approx(one.log_p, abs=1e-3)
 
-    def test_more_candidates_than_beams(self, engine: CTranslate2Backend) -> None:
+    def test_more_candidates_than_beams(self, engine: Translator) -> None:
         with pytest.raises(ValueError, match=r"`n_best` must be at most `beam` \(4\), but is 5"):
             engine.translate(["a"], n_best=5)
 
-    def test_without_tokens_the_texts_and_scores_are_the_same(self, engine: CTranslate2Backend) -> None:
+    def test_without_tokens_the_texts_and_scores_are_the_same(self, engine: Translator) -> None:
         whole, quick = engine.translate(LINES, n_best=2), engine.without_tokens().translate(LINES, n_best=2)
         for left, right in zip(whole, quick, strict=True):
             assert [one.text for one in left.n_best] == [one.text for one in right.n_best]
             assert [one.score for one in left.n_best] == pytest.approx([one.score for one in right.n_best], abs=1e-4)
             assert [one.tokens for one in right.n_best] == [[]] * len(right.n_best)
 
-    def test_prefixes(self, bundle: Bundle, engine: CTranslate2Backend) -> None:
+    def test_prefixes(self, bundle: Bundle, engine: Translator) -> None:
         prefixes = ["d", "a", "", "ef", "b", "", "ff", "c", "ab", "▁"]
         ours = native(bundle, {"beam": 1}).translate(LINES, prefixes=prefixes)
         theirs = engine.with_search({"beam": 1}).translate(LINES, prefixes=prefixes)
@@ -187,7 +187,7 @@ class TestLines:
         for line, prefix, found in zip(LINES, prefixes, engine.translate(LINES, prefixes=prefixes), strict=True):
             assert not line.strip() or found.text.startswith(prefix)
 
-    def test_what_is_asked_wrongly(self, engine: CTranslate2Backend) -> None:
+    def test_what_is_asked_wrongly(self, engine: Translator) -> None:
         with pytest.raises(TypeError, match="`lines` must be a list of strings"):
             engine.translate("abc")
         with pytest.raises(ValueError, match=r"`prefixes` must have one entry a line \(1\), but has 2"):
@@ -196,17 +196,25 @@ class TestLines:
             engine.score(["a"], [])
         with pytest.raises(HeedfulError, match=r"Line 1: the prefix has 9 tokens, but an output at most 6\."):
             engine.translate(["a"], prefixes=["abcdefghi"])
-        with pytest.raises(HeedfulError, match=r"Pair 1 has 1101 tokens, but this export has 1030 positions\."):
+        with pytest.raises(HeedfulError, match=r"Pair 1 has 1101 tokens, but this model reads 1030\."):
             engine.score(["a" * 1100], ["a"])
         with pytest.raises(ConfigError, match="can neither require nor forbid phrases"):
             engine.translate(["a", "b"], rules=[Rules(), Rules(forbid=["c"])])
-        others = {"temperature": 1.0, "top_k": 3, "top_p": 0.5, "epsilon": 0.1, "seed": 7, "no_repeat_ngram": 2}
-        for key, value in {**others, "samples": 4, "utility": "bleu"}.items():
-            with pytest.raises(ConfigError, match=rf"The engine ctranslate2 has no `{key}`.*\nhint: Use the native"):
+        with pytest.raises(
+            ConfigError, match=r"The engine ctranslate2 has no `no_repeat_ngram`.*\nhint: Use the native"
+        ):
+            engine.with_search({"no_repeat_ngram": 2})
+        for changes in ({"temperature": 1.0}, {"samples": 4}, {"method": "sample", "top_k": 3}, {"method": "mbr"}):
+            with pytest.raises(ConfigError, match=r"The engine ctranslate2 has no `search.method` = .*\nhint: Use the"):
+                engine.with_search(changes)
+        for key, value in {"top_k": 3, "top_p": 0.5, "epsilon": 0.1, "seed": 7, "utility": "bleu"}.items():
+            with pytest.raises(ConfigError, match=rf"`search.{key}` is of `search.method` = .*but that is \"beam\""):
                 engine.with_search({key: value})
-        sampling = engine.search.model_copy(update={"temperature": 1.0})
-        with pytest.raises(ConfigError, match="has no `temperature`"):
-            CTranslate2Backend(engine.reader, engine.tokenizers, sampling, engine.longest)
+        backend = engine.backend
+        assert isinstance(backend, CTranslate2Backend)
+        for search in (SampleSearch(), MBRSearch()):
+            with pytest.raises(ConfigError, match=r"has no `search.method`"):
+                CTranslate2Backend(backend.reader, search, backend.longest)
         assert engine.translate([]) == []
         assert engine.score([], []) == []
 
@@ -221,7 +229,7 @@ def narrow(bundle: Bundle) -> Shortlist:
 
 
 @pytest.fixture(scope="module")
-def narrowed(bundle: Bundle, narrow: Shortlist, tmp_path_factory: pytest.TempPathFactory) -> CTranslate2Backend:
+def narrowed(bundle: Bundle, narrow: Shortlist, tmp_path_factory: pytest.TempPathFactory) -> Translator:
     folder = tmp_path_factory.mktemp("narrow")
     write_export(bundle, folder, "ctranslate2", "float32", narrow)
     return target.open_export(folder)
@@ -232,7 +240,7 @@ class TestShortlist:
 
     LINES: Sequence[str] = ["b c", "c", "b b c c b", "b"]
 
-    def test_outputs_keep_to_it(self, bundle: Bundle, narrow: Shortlist, narrowed: CTranslate2Backend) -> None:
+    def test_outputs_keep_to_it(self, bundle: Bundle, narrow: Shortlist, narrowed: Translator) -> None:
         """Alone each line gives what the native engine gives with the same shortlist; without one there is more."""
         search = {"beam": 1, "shortlist": True}
         ours = translator_of(bundle.model, bundle.tokenizers, native(bundle, search).search, narrow)
@@ -247,7 +255,7 @@ class TestShortlist:
         assert set("".join(found.text for found in free)) - set("kj▁ ⁇")
 
     def test_is_refused_where_there_is_none_or_with_a_prefix(
-        self, bundle: Bundle, narrowed: CTranslate2Backend, tmp_path: Path
+        self, bundle: Bundle, narrowed: Translator, tmp_path: Path
     ) -> None:
         with pytest.raises(HeedfulError, match=r"but this model has none.\nhint: .*heedful shortlist RUN"):
             exported(bundle, tmp_path / "out").with_search({"shortlist": True})
@@ -264,7 +272,7 @@ from heedful.export.targets import open_export
 engine = open_export(Path(sys.argv[1]))
 for lines in (["a b", "b a", "a"], ["a"], ["a b", "b a", "a"]):
     engine.with_search({"max_tokens": 4}).translate(lines)
-    print(torch.get_num_threads(), engine.reader.open(2).num_translators)
+    print(torch.get_num_threads(), engine.backend.reader.open(2).num_translators)
 """
 
 

@@ -120,9 +120,12 @@ class TestRefusals:
             (("--engine", "huggingface"), 'There is no engine "huggingface".'),
             (("--type", "int3"), "'float32', 'bfloat16' or 'int8'"),
             (("--engine", "ctranslate2", "--type", "int3"), 'The target ctranslate2 has no precision "int3".'),
-            (("--engine", "ctranslate2", "--temperature", "1"), "The engine ctranslate2 has no `temperature`."),
-            (("--engine", "ctranslate2", "--seed", "7"), "The engine ctranslate2 has no `seed`."),
-            (("--engine", "ctranslate2", "--mbr", "4"), "The engine ctranslate2 has no `samples`."),
+            (
+                ("--engine", "ctranslate2", "--temperature", "1"),
+                'The engine ctranslate2 has no `search.method` = "sample".',
+            ),
+            (("--engine", "ctranslate2", "--seed", "7"), '`search.seed` is of `search.method` = "sample" or "mbr"'),
+            (("--engine", "ctranslate2", "--mbr", "4"), 'The engine ctranslate2 has no `search.method` = "mbr".'),
             (("--engine", "ctranslate2", "--no-repeat-ngram", "2"), "The engine ctranslate2 has no `no_repeat_ngram`."),
             (("--engine", "ctranslate2", "--require", "A"), "The engine ctranslate2 can neither require nor forbid"),
             (("--engine", "ctranslate2", "--forbid", "A"), "The engine ctranslate2 can neither require nor forbid"),
@@ -194,7 +197,7 @@ class TestOtherVerbs:
         assert heedful("evaluate", str(exported), "search.beam=1").code == 0
         outcome = heedful("evaluate", str(exported), "search.temperature=1.0")
         assert outcome.code == 2
-        assert "The engine ctranslate2 has no `temperature`." in outcome.err
+        assert 'The engine ctranslate2 has no `search.method` = "sample".' in outcome.err
 
     def test_export_measures_types(self, run: Path, tmp_path: Path, heedful: Callable) -> None:
         out = tmp_path / "out"

@@ -230,4 +230,4 @@ class TestSettings:
         more = ("abc",) if verb == "inspect" else (str(tmp_path / "more"), "--to", "again", "--dev", dev)
         outcome = heedful(verb, str(out), *more)
         assert outcome.code == 2
-        assert "is an export, and here a bundle is wanted." in outcome.err
+        assert "is an export, for another program, and here a bundle is wanted." in outcome.err

@@ -67,5 +67,5 @@ def test_a_pair_without_its_second_part(tmp_path: Path, heedful: Callable) -> No
     (tmp_path / "one").write_text("only a premise\n")
     outcome = heedful("translate", str(run), str(tmp_path / "one"))
     assert outcome.code == 1
-    assert "Line 1: a premise and a hypothesis are 2 parts, but here are 1." in outcome.err
+    assert f"{tmp_path / 'one'}:1: a premise and a hypothesis are 2 parts, but here are 1." in outcome.err
     assert "Parts are told apart by tokenizer.source.separator" in outcome.err

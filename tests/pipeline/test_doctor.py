@@ -104,3 +104,11 @@ def test_self_test_learns() -> None:
     trained = selftest.train_briefly(2.0)
     assert trained.last_loss < 0.9 * trained.first_loss
     assert trained.seconds >= 2.0
+
+
+@pytest.mark.parametrize(("encoding", "state"), [("UTF-8", "ok"), ("ISO-8859-1", "warning"), ("cp1252", "warning")])
+def test_the_terminal(encoding: str, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it shows is the locale's, whatever heedful writes."""
+    monkeypatch.setattr("locale.getencoding", lambda: encoding)
+    found = doctor._terminal()
+    assert (found.state, found.value) == (state, encoding.lower())

@@ -80,9 +80,9 @@ def test_the_best_few_and_their_scores(run: Path) -> None:
 def test_what_cannot_be_asked(run: Path, heedful: Callable) -> None:
     outcome = heedful("inspect", str(run), "a b")
     assert "This model has no attention to show." in outcome.err
-    with pytest.raises(ConfigError, match="this one answers at once"):
+    with pytest.raises(ConfigError, match="Prefixes and constraints need a decoder, but this model is encoder-only"):
         load(run).translate(["a"], prefixes=["VOWEL"])
-    with pytest.raises(ConfigError, match="An ensemble is of models with a decoder"):
+    with pytest.raises(ConfigError, match="An ensemble needs a decoder"):
         load_ensemble(run, [run])
     assert load_bundle(run / "model").recipe["model"]["kind"] == "tagger"
 
@@ -90,20 +90,20 @@ def test_what_cannot_be_asked(run: Path, heedful: Callable) -> None:
 @pytest.mark.parametrize(
     ("broken", "where"), [(117, "training pair does"), (301, "dev pair does"), (314, "test pair does")]
 )
-def test_one_label_a_place_is_looked_at_before_training(tmp_path: Path, broken: int, where: str) -> None:
+def test_one_label_a_position_is_looked_at_before_training(tmp_path: Path, broken: int, where: str) -> None:
     recipe = load_recipe(None, [*write_tagged(tmp_path / "data", broken), *TRAINING, *WORDS, *TAGGER]).config
     number = {117: 18, 301: 2, 314: 3}[broken]
-    message = f"1 {where} not have one label a place; the first is pair {number}: 4 places, 3 labels"
+    message = f"1 {where} not have one label a position; the first is pair {number}: 4 positions, 3 labels"
     with pytest.raises(ConfigError, match=message):
         dry_run(recipe, tmp_path / "run")
 
 
-def test_one_label_a_place_in_files_that_are_scored(run: Path, tmp_path: Path, heedful: Callable) -> None:
+def test_one_label_a_position_in_files_that_are_scored(run: Path, tmp_path: Path, heedful: Callable) -> None:
     (tmp_path / "x").write_text("a b\na e m\n")
     (tmp_path / "y").write_text("VOWEL LAST\nVOWEL LAST\n")
     outcome = heedful("evaluate", str(run), "--source", str(tmp_path / "x"), "--reference", str(tmp_path / "y"))
     assert (outcome.code, outcome.out) == (2, "")
-    assert "1 x pair does not have one label a place; the first is pair 2: 3 places, 2 labels." in outcome.err
+    assert "1 x pair does not have one label a position; the first is pair 2: 3 positions, 2 labels." in outcome.err
 
 
 @pytest.mark.parametrize("settings", [["evaluation.dev_sentences=8"], ["evaluation.dev_sentences=0"]])
@@ -119,7 +119,7 @@ def test_a_metric_of_spans_needs_spans(tmp_path: Path, settings: list[str]) -> N
 def test_how_it_was_decoded(run: Path) -> None:
     """No beam, and no length penalty, which had no part in it."""
     results = (run / "results.csv").read_text()
-    assert "decode:at-once|" in results
+    assert "decode:one-pass|" in results
     assert "beam" not in results
 
 
@@ -165,7 +165,7 @@ def test_a_vocabulary_without_room_for_all_labels(tmp_path: Path) -> None:
         ConfigError, match="train:1: the first of 200 pairs, among 200, with a label for which"
     ) as caught:
         dry_run(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
-    assert caught.value.hint == "Raise tokenizer.target.vocab_size, which is 5."
+    assert caught.value.hint == "Raise tokenizer.target.vocab_size: the vocabulary has 5 symbols."
 
 
 def test_a_label_is_a_word(tmp_path: Path) -> None:
@@ -180,11 +180,13 @@ def test_a_label_is_a_word(tmp_path: Path) -> None:
         ("training.positions=one", "training.positions"),
         ("search.length_penalty=0", "search.length_penalty"),
         ("search.no_repeat_ngram=3", "search.no_repeat_ngram"),
-        ("search.temperature=0.5", "search.temperature"),
+        ("search.temperature=0.5", "search.method"),
+        ("search.method=mbr", "search.method"),
+        ("search.beam=1", "search.beam"),
     ],
 )
 def test_settings_of_a_decoder_need_one(setting: str, name: str) -> None:
-    message = f'`{name}` is of models with a decoder, but `model.kind` = "tagger" answers at once: leave it out'
+    message = f'`{name}` needs a decoder, but `model.kind` = "tagger" is encoder-only: leave it out'
     with pytest.raises(ConfigError, match=message):
         load_recipe(None, ["data.catalogue=tagged", *TRAINING, *WORDS, *TAGGER, setting])
 
@@ -198,7 +200,7 @@ def test_pairs_that_cannot_be_scored_are_named(run: Path, tmp_path: Path, heedfu
     """Lines count on through all chunks in which a file is read."""
     (tmp_path / "x").write_text("a b\n" * 1500)
     for line, said in (
-        ("VOWEL", "1 label, but its source has 2 places"),
+        ("VOWEL", "1 label, but its source has 2 positions"),
         ("VOWEL X", "a label that this model does not"),
     ):
         (tmp_path / "y").write_text("VOWEL LAST\n" * 1499 + f"{line}\n")
@@ -211,7 +213,7 @@ def test_no_alignment_of_what_has_no_decoder(run: Path, tmp_path: Path, heedful:
     (tmp_path / "pairs.tsv").write_text("a b\tVOWEL LAST\n")
     outcome = heedful("align", str(run), str(tmp_path / "pairs.tsv"))
     assert (outcome.code, outcome.out) == (2, "")
-    assert "Alignments are of models with a decoder; this one answers at once." in outcome.err
+    assert "A word alignment needs a decoder, and this model has none to look into." in outcome.err
 
 
 def test_a_long_line_is_answered_whole(run: Path) -> None:
@@ -222,7 +224,7 @@ def test_a_long_line_is_answered_whole(run: Path) -> None:
 
 
 def test_no_shortlist_for_it(run: Path) -> None:
-    with pytest.raises(ConfigError, match="A shortlist is for a decoder; this model answers at once"):
+    with pytest.raises(ConfigError, match="A shortlist needs a decoder, but this model is encoder-only"):
         make_shortlist(run, 10, 10)
 
 

@@ -126,7 +126,7 @@ def test_a_card_that_cannot_be_written_leaves_the_former(tmp_path: Path, monkeyp
         return score_test_set(*given)
 
     monkeypatch.setattr("heedful.pipeline.finish.score_test_set", scored)
-    with pytest.raises(HeedfulError, match=r"The disk is full: .*run/model could not be written"):
+    with pytest.raises(HeedfulError, match=r"The disk is full: .*/model could not be written"):
         little_run(tmp_path)
     monkeypatch.undo()
     folder = tmp_path / "run" / "model"

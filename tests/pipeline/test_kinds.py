@@ -69,7 +69,7 @@ def _pair(folder: Path) -> list[str]:
         ({"attention": "none", "score": "dot"}, '`score` is of `attention` = "luong", but that is "none"'),
         ({"attention": "bahdanau", "input_feeding": True}, "`input_feeding` is of `attention`"),
         ({"attention": "bahdanau", "window": "local-p"}, "`window` is of `attention`"),
-        ({"attention": "luong", "feedback": False}, '`feedback` = false is of `attention` = "none"'),
+        ({"attention": "luong", "feedback": False}, '`feedback` is of `attention` = "none", but that is "luong"'),
         ({"attention": "none", "d_hidden": 7}, "`d_hidden` must be even where `bidirectional` is true, but is 7"),
     ],
 )

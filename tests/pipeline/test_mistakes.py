@@ -317,8 +317,8 @@ class TestUse:
         ("options", "texts"),
         [
             (["--n-best", "5", "--beam", "2"], ("--n-best 5", "Use --beam 5")),
-            (["--temperature", "1", "--top-p", "2"], ("`top_p` must be less than or equal to 1, but is 2.0",)),
-            (["--temperature", "0"], ("`temperature` must be greater than 0, but is 0.0",)),
+            (["--temperature", "1", "--top-p", "2"], ("`search.top_p` must be less than or equal to 1, but is 2.0",)),
+            (["--temperature", "0"], ("`search.temperature` must be greater than or equal to 0.01, but is 0.0",)),
         ],
     )
     def test_wrong_search(self, options: list[str], texts: tuple[str, ...], run: Path, heedful: Callable) -> None:
@@ -329,7 +329,7 @@ class TestUse:
         refused(heedful("translate", str(run), str(run)), 2, "is a directory", "Name a text file")
 
     def test_both_from_standard_input(self, run: Path, heedful: Callable) -> None:
-        refused(heedful("score", str(run), "-", "-"), 2, "cannot both be standard input")
+        refused(heedful("score", str(run), "-", "-"), 2, "Standard input can stand for one file only")
 
     def test_more_checkpoints_than_there_are(self, run: Path, heedful: Callable) -> None:
         before = contents(run)

@@ -12,6 +12,7 @@ from heedful.export.targets import check_expressible
 from heedful.models.bundle import load_bundle
 from heedful.pipeline.load import load
 from heedful.pipeline.train import train
+from heedful.recipe import tables
 from heedful.recipe.recipe import load_recipe
 
 KINDS = {
@@ -67,4 +68,4 @@ def test_trains_answers_and_is_inspected(kind: str, tmp_path: Path, heedful: Cal
         assert heedful("inspect", str(run), STORY, "--kind", "reader", "--html", str(page)).code == 0
         assert '"reader.0.read"' in page.read_text("utf-8")
     with pytest.raises(ConfigError, match=f'cannot express this model: kind = "{recipe.model.kind}"'):
-        check_expressible(load_bundle(run / "model"), "onnx", "float32")
+        check_expressible(load_bundle(run / "model", tables.KINDS), "onnx", "float32")

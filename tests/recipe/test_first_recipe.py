@@ -71,10 +71,11 @@ class TestFirstRecipe:
 
     def test_every_key_is_there_and_described_tables_too(self) -> None:
         text, _ = first_recipe(None, {"train": (), "dev": (), "test": ()}, [])
-        for key in ("patience", "threads", "d_k", "temperature", "catalogue"):
+        for key in ("patience", "threads", "d_k", "no_repeat_ngram", "catalogue"):
             assert f"# {key} =  # " in text
         for table in ("data", "tokenizer", "model", "training", "search", "evaluation"):
             assert f"\n[{table}]\n# " in text
+        assert '\nmethod = "beam"  # beam | sample | mbr (minimum Bayes risk)\n' in text
 
     def test_train_without_dev(self, words: tuple[str, str]) -> None:
         with pytest.raises(ConfigError, match="`dev` is required beside `train`"):

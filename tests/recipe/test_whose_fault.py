@@ -33,7 +33,7 @@ def refusal(folder: Path, *overrides: str, text: str = FILE) -> ConfigError:
         ("training.keep_last=1", "[training]: average_last (3) cannot exceed keep_last (1)."),
         ("model.n_heads=7", "[model]: `n_heads` must divide `d_model`"),
         ("d_model=64", "unknown key `d_model`."),
-        ("training.optimizer_betas=[1]", "`training.optimizer_betas` has entries missing: [1]."),
+        ("training.optimizer_betas=[0.5]", "`training.optimizer_betas` has entries missing: [0.5]."),
         ("data.train=['a','b','c']", "`data.train` must have at most 2 items: ['a', 'b', 'c']."),
     ],
 )

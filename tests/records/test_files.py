@@ -81,3 +81,9 @@ class TestJsonLines:
         (tmp_path / "f").write_text("{}\n[1]\n")
         with pytest.raises(HeedfulError, match="f:2 is no JSON object"):
             list(read_json_lines(tmp_path / "f"))
+
+    @pytest.mark.parametrize("value", ["[" * 5000, "9" * 5000])
+    def test_what_nobody_can_hold(self, value: str, tmp_path: Path) -> None:
+        (tmp_path / "f").write_text(f'{{}}\n{{"a": {value}}}\n')
+        with pytest.raises(HeedfulError, match="f:2 is no JSON"):
+            list(read_json_lines(tmp_path / "f"))

@@ -15,6 +15,7 @@ from heedful.attention.aggregate import Aggregate, weighted_sum
 from heedful.attention.masks import Mask
 from heedful.attention.normalise import Normaliser, Sample, Softmax, softmax
 from heedful.attention.scores import Score, scaled_dot
+from heedful.attention.shapes import check_mask, check_parts, check_same_width
 
 A_REGISTER = 16  # float32 numbers in the widest one of a CPU
 Bias = Float[Tensor, "B_or_1 H_or_1 T_or_1 S_or_1"]
@@ -42,11 +43,12 @@ def attend(
     """Read a memory: weights = normalise(score(query, key) + bias, mask), context = aggregate(dropout(weights), value).
 
     `dropout` is a probability for this call: pass 0 outside training. A query that may see no key gets a zero context.
-    Raises ValueError if the bias or the mask does not fit the scores.
+    Raises TypeError for a mask that is no `Mask`, and ValueError where shapes do not fit.
     """
+    check_parts(query, key, value, score)
     scores = _biased(score(query, key), bias)
     if mask is not None:
-        mask.check(*scores.shape)
+        check_mask(mask, scores.shape)
     weights = normalise(scores, mask)
     used = nn.functional.dropout(weights, dropout) if dropout else weights
     return Attended(aggregate(used, value), weights)
@@ -73,9 +75,10 @@ def attend_drawn(
     aggregate: Aggregate = weighted_sum,
 ) -> Drawn:
     """`attend` with sampled weights, and what REINFORCE needs of the draw (`heedful.gallery.pooling.reinforce`)."""
+    check_parts(query, key, value, score)
     scores = _biased(score(query, key), bias)
     if mask is not None:
-        mask.check(*scores.shape)
+        check_mask(mask, scores.shape)
     draw = normalise.draw(scores, mask)
     return Drawn(aggregate(draw.weights, value), draw.weights, draw.log_p, draw.entropy)
 
@@ -100,6 +103,8 @@ def fused_attention(
     dropout: float = 0.0,
 ) -> Attended:
     """Eq. 1 by torch's fused kernel: equal to `attend(..., score=scaled_dot)` without ever forming the weights."""
+    check_parts(query, key, value, scaled_dot)
+    check_same_width(query, key)
     if mask is None and bias is None and not dropout and query.device.type == "cpu" and key.shape[2] < A_REGISTER:
         bias = query.new_zeros(1, 1, 1, 1)  # without a mask it turns rows of nothing but NaN into zeros
     if mask is None and bias is None:
@@ -141,6 +146,8 @@ def _biased(scores: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _check_bias(bias: Tensor, shape: Sequence[int]) -> None:
+    if not isinstance(bias, Tensor):
+        raise TypeError(f"`bias` must be a tensor [B H T S], any of these axes 1, but is a {type(bias).__name__}.")
     if bias.dim() != 4 or any(have not in (1, want) for have, want in zip(bias.shape, shape, strict=True)):
         raise ValueError(f"A bias of shape {list(bias.shape)} does not fit scores of shape {list(shape)}.")
 
@@ -151,7 +158,7 @@ def _kernel_mask(
     """Return what torch's kernel takes for both: a bool table where there is no bias, else numbers, -inf if hidden."""
     batch, _, n_queries, n_keys = shape
     if mask is not None:
-        mask.check(*shape)
+        check_mask(mask, shape)
     if bias is None:
         assert mask is not None
         added = mask.visible

@@ -15,6 +15,7 @@ from heedful.attention.masks import Mask
 from heedful.attention.normalise import Normaliser, softmax
 from heedful.attention.relative import RelativePositions
 from heedful.attention.scores import Score, scaled_dot
+from heedful.attention.shapes import check_rank, check_width
 
 
 class KeyValue(NamedTuple):
@@ -63,6 +64,7 @@ class MultiHeadAttention(nn.Module):
         if (d_k is None or d_v is None) and d_model % n_heads:
             raise ValueError(f"`n_heads` must divide `d_model` ({d_model}), but is {n_heads}.")
         d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
+        self.d_model = d_model
         self.n_heads = n_heads
         self.dropout = dropout
         self.score = score
@@ -83,6 +85,8 @@ class MultiHeadAttention(nn.Module):
 
         With `relative`, the keys are those at positions `first` and on, and so they stay when more are appended.
         """
+        check_rank("memory", "[B S D]", memory)
+        check_width("memory", memory, self.d_model, "d_model")
         key, value = self._split(self.project_key(memory)), self._split(self.project_value(memory))
         return KeyValue(key if relative is None else relative.rotate(key, first), value)
 
@@ -99,6 +103,11 @@ class MultiHeadAttention(nn.Module):
         """Read the memory for each query, by `kernel`. With `weights`, the explicit path is taken and they are
         returned. With `relative`, the queries stand at the last positions of the memory, or ValueError.
         """
+        check_rank("query", "[B T D]", query)
+        check_width("query", query, self.d_model, "d_model")
+        if not isinstance(key_value, KeyValue):
+            way = "such as attention(x, attention.project(x))"
+            raise TypeError(f"`key_value` must be what `project` gives, {way}, but is a {type(key_value).__name__}.")
         heads = self._split(self.project_query(query))  # [B H T E]
         dropout = self.dropout if self.training else 0.0
         slots = {"score": self.score, "mask": mask, "normalise": self.normalise, "dropout": dropout}

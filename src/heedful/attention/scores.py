@@ -12,16 +12,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from heedful.attention.shapes import check_same_width, check_width
+
 Score = Callable[[Tensor, Tensor], Tensor]
 
 
 def dot(query: Float[Tensor, "B H T E"], key: Float[Tensor, "B H S E"]) -> Float[Tensor, "B H T S"]:
     """q . k  [Luong 2015, Eq. 8, dot]"""
+    check_same_width(query, key)
     return query @ key.mT
 
 
 def scaled_dot(query: Float[Tensor, "B H T E"], key: Float[Tensor, "B H S E"]) -> Float[Tensor, "B H T S"]:
     """q . k / sqrt(d_k): unit variance for independent unit-variance components. [Vaswani 2017, 3.2.1, Eq. 1]"""
+    check_same_width(query, key)
     return (query * query.shape[-1] ** -0.5) @ key.mT
 
 
@@ -35,6 +39,7 @@ class Cosine(nn.Module):
         self.temperature = temperature
 
     def forward(self, query: Float[Tensor, "B H T E"], key: Float[Tensor, "B H S E"]) -> Float[Tensor, "B H T S"]:
+        check_same_width(query, key)
         unit_query = nn.functional.normalize(query, dim=-1)
         return unit_query @ nn.functional.normalize(key, dim=-1).mT / self.temperature
 
@@ -48,6 +53,8 @@ class General(nn.Module):
         nn.init.xavier_uniform_(self.weight)
 
     def forward(self, query: Float[Tensor, "B H T Eq"], key: Float[Tensor, "B H S Ek"]) -> Float[Tensor, "B H T S"]:
+        for name, tensor, width in (("query", query, self.weight.shape[0]), ("key", key, self.weight.shape[1])):
+            check_width(name, tensor, width, "the weight of General")
         return query @ self.weight @ key.mT
 
 
@@ -59,12 +66,15 @@ class Additive(nn.Module):
 
     def __init__(self, query_width: int, key_width: int, width: int) -> None:
         super().__init__()
+        self.widths = query_width, key_width
         self.project_query = nn.Linear(query_width, width, bias=False)
         self.project_key = nn.Linear(key_width, width, bias=False)
         self.weight = nn.Parameter(torch.empty(width))
         nn.init.normal_(self.weight, std=width**-0.5)
 
     def forward(self, query: Float[Tensor, "B H T Eq"], key: Float[Tensor, "B H S Ek"]) -> Float[Tensor, "B H T S"]:
+        for name, tensor, width in (("query", query, self.widths[0]), ("key", key, self.widths[1])):
+            check_width(name, tensor, width, "the projection of Additive")
         return self.match(query, self.project_key(key))
 
     def match(self, query: Float[Tensor, "B H T Eq"], keys: Float[Tensor, "B H S W"]) -> Float[Tensor, "B H T S"]:

@@ -113,7 +113,8 @@ def explain(error: Exception) -> Failure:
 
     if isinstance(error, UnicodeEncodeError) and (half := lone_surrogate(error.object)) is not None:
         hint = "Is it the name of a file, or of a folder? Give it a name in UTF-8."
-        return Failure(f"{error.object[:80]!a} is no UTF-8 text ({half}).", hint, 2)
+        around = error.object[max(0, error.start - 20) : error.end + 20]
+        return Failure(f"{around!a} is no UTF-8 text ({half}).", hint, 2)
     message = f"{type(error).__name__}: {error}".removesuffix(": ")
     return Failure(message, "This is a fault of heedful itself. `heedful --traceback VERB ...` shows where.", 1)
 

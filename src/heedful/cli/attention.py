@@ -26,13 +26,17 @@ def list_members(as_json: AsJson = False) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A name of `heedful attention list`.")], as_json: AsJson = False
+    name: Annotated[str, typer.Argument(help="A name of `heedful attention list`.")],
+    as_json: AsJson = False,
 ) -> None:
     """Show one member: its slots, equation, source and code, what it is not good for, and what it came to."""
+    from heedful.gallery.aliases import ALIASES
     from heedful.gallery.family import find_member
     from heedful.gallery.measured import results
 
     member = find_member(name)
+    if (alias := ALIASES.get(name)) is not None:
+        typer.echo(f"{name} is {alias.member}: {alias.meaning}.", err=True)
     measured = results(member.page)
     if as_json:
         found = [{**result._asdict(), "arms": [arm._asdict() for arm in result.arms]} for result in measured]

@@ -241,6 +241,6 @@ def _show_progress(progress: Any) -> None:
     """One line a file on a terminal; nothing in a pipe."""
     import sys
 
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         share = f" {progress.done / progress.total:4.0%}" if progress.total else ""
         typer.echo(f"\r{progress.name}{share} {progress.done:,} bytes", err=True, nl=progress.done == progress.total)

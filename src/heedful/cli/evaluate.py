@@ -62,7 +62,7 @@ def evaluate(
         if precision is not None or not is_native(model, choice):  # an engine keeps its own
             recipe = _in_precision(recipe, opened.engine.search.precision)
         typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
-        found = score_test_set(opened.engine.with_search(recipe.search.model_dump()), items, recipe)
+        found = score_test_set(opened.engine.with_search(recipe.search), items, recipe)
         if kept is not None:
             _keep(kept, found, recipe, items.split)
         times = None if run is None else _count(run, items.split)
@@ -77,17 +77,16 @@ def evaluate(
 
 def _recipe(model: Path, overrides: list[str]) -> "Recipe":
     """The recipe that made the model, with other settings of what may change after training."""
-    from heedful.config import parse_overrides, read_toml
+    from heedful.config import parse_overrides
     from heedful.pipeline.load import recipe_file, run_around
-    from heedful.recipe.recipe import of_run, resolve_recipe
+    from heedful.recipe.recipe import load_stored, of_run
 
-    changes = parse_overrides(overrides)
-    fixed = [table for table in changes.values if table not in MAY_CHANGE]
+    fixed = [table for table in parse_overrides(overrides).values if table not in MAY_CHANGE]
     if fixed:
         raise ConfigError(
             f"`{fixed[0]}` cannot be changed after training.", hint=f"Here one can set {', '.join(MAY_CHANGE)}."
         )
-    recipe = resolve_recipe([read_toml(recipe_file(model)), changes]).config
+    recipe = load_stored(recipe_file(model), overrides).config
     run = run_around(model)
     return recipe if run is None else of_run(recipe, run)
 

@@ -12,8 +12,14 @@ from heedful.cli.streams import print_json
 from heedful.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from heedful.decoding.translator import Translator
     from heedful.inspection.labels import Head
     from heedful.trace import Trace
+
+
+MANY_TOKENS = 500  # of a text, from which on a trace takes seconds
 
 
 class Kind(StrEnum):
@@ -68,7 +74,7 @@ def inspect(
     if (remark := remark_on(model)) is not None:
         typer.echo(remark, err=True)
     forced = targets or [None] * len(sources)
-    traces = [translator.trace(source, target) for source, target in zip(sources, forced, strict=True)]
+    traces = list(_traces(translator, sources, forced))
     name = _map_name(traces[0], kind, layer)
     chosen = _head(traces[0], name, head)
     if html is not None:
@@ -80,6 +86,16 @@ def inspect(
         _print_json(traces)
     elif not (html or svg or png):
         _print_blocks(traces, name, "mean" if chosen is None else chosen)
+
+
+def _traces(translator: "Translator", sources: list[str], targets: "Sequence[str | None]") -> "Iterator[Trace]":
+    """The traces of these texts; whoever waits for a long one is told."""
+    for number, (source, target) in enumerate(zip(sources, targets, strict=True), start=1):
+        tokens = len(translator.tokenizers.source.encode(source))
+        if tokens > MANY_TOKENS:
+            message = f"Text {number} has {tokens:,} tokens; a weight for each two of them takes a while ..."
+            typer.echo(message, err=True)
+        yield translator.trace(source, target)
 
 
 def _check_usage(n: int, targets: list[str] | None, html: Path | None, svg: Path | None, png: Path | None) -> None:

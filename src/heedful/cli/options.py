@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from heedful.decoding.config import METHODS
 
 Output = Annotated[Path | None, typer.Option(help="Write here, whole or not at all, instead of standard output.")]
-NBest = Annotated[int, typer.Option(min=1, help="Print so many outputs a line: number, rank, score, text, by tabs.")]
+NBest = Annotated[int, typer.Option(min=1, max=1000, help="Outputs a line: number, rank, score, text, by tabs.")]
 
 Prefix = Annotated[str | None, typer.Option(help="Every output must begin with this.")]
 Require = Annotated[

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 PLAIN_EVERY = 10.0  # seconds between plain lines
+LARGEST_PERPLEXITY = 1_000_000  # no vocabulary is so large: beyond, it only says that the model is far off
 
 _STAGES = {
     "checking": "reading the data",
@@ -58,6 +59,8 @@ class TrainingDisplay:
             self.console.print(shape)
             if facts["p_gold"]:
                 self.console.print(gold_inputs(facts["p_gold"]), soft_wrap=True)
+        elif event == "waiting":
+            self.console.print(_waiting(facts), soft_wrap=True)
         elif event == "ended":
             self._close()
             self.console.print(
@@ -66,7 +69,7 @@ class TrainingDisplay:
 
     def _advance(self, facts: Mapping[str, Any]) -> None:
         line = (
-            f"update {facts['update']:,}  loss {facts['loss']:.3f}  perplexity {facts['perplexity']:.2f}  "
+            f"update {facts['update']:,}  loss {facts['loss']:.3f}  perplexity {_perplexity(facts)}  "
             f"lr {facts['learning_rate']:.2e}  {facts['target_tokens_per_second']:,.0f} tokens/s"
         )
         if not self.console.is_terminal:
@@ -98,10 +101,22 @@ class TrainingDisplay:
             self.live = None
 
 
+def _waiting(facts: Mapping[str, Any]) -> str:
+    accumulate, log_every = facts["accumulate"], facts["log_every"]
+    line = f"each update adds up {accumulate:,} batches, and there is a line every {log_every:,} updates"
+    return f"{line}: the first after {accumulate * log_every:,} batches (training.log_every has it sooner)"
+
+
 def gold_inputs(p_gold: Sequence[tuple[int, float]]) -> str:
     """What scheduled sampling will do, in a line."""
     curve = ", ".join(f"{p:.3f} at update {update:,}" for update, p in p_gold)
     return f"scheduled sampling: an input token stays gold with probability {curve}"
+
+
+def _perplexity(facts: Mapping[str, Any]) -> str:
+    """With two decimals, as long as they mean something."""
+    value = facts["perplexity"]
+    return f"{value:,.2f}" if value < LARGEST_PERPLEXITY else f"over {LARGEST_PERPLEXITY:,}"
 
 
 def _resumed(facts: Mapping[str, Any]) -> str:
@@ -121,5 +136,5 @@ def _validation(facts: Mapping[str, Any]) -> str:
     known = ("update", "seconds", "best", "loss", "perplexity", "tokens", "sentences", "validation_seconds")
     metrics = "".join(f"  {name} {value:.2f}" for name, value in facts.items() if name not in known)
     mark = "  (best so far)" if facts["best"] else ""
-    loss = f"loss {facts['loss']:.3f}  perplexity {facts['perplexity']:.2f}"
+    loss = f"loss {facts['loss']:.3f}  perplexity {_perplexity(facts)}"
     return f"validation at update {facts['update']:,}: {loss}{metrics}{mark}"

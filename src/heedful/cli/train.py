@@ -47,7 +47,7 @@ def train(
 def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tuple[Recipe, Path]":
     """The recipe that the command line comes to, and its run directory."""
     from heedful.pipeline.train import resume_command, run_folder
-    from heedful.recipe.recipe import load_recipe
+    from heedful.recipe.recipe import load_recipe, load_stored
     from heedful.records.run import Run
 
     named = settings[:1] if "=" not in settings[0] or Path(settings[0]).exists() else []
@@ -59,7 +59,7 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
         if not resume:
             raise ConfigError(f"{path} is a run.", hint=f"Go on with it: {resume_command(path)}")
         Run.open(path).config()  # checked to be as it was written
-        return load_recipe(stored, overrides).config, path
+        return load_stored(stored, overrides).config, path
     if resume and path is not None and (path.is_dir() or not path.exists()):
         hint = "`heedful runs list FOLDER` shows the runs in a folder."
         message = f"{path} holds no run to resume." if path.exists() else f"There is no {path} to resume."

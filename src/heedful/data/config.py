@@ -21,7 +21,7 @@ class DataConfig(Config):
     folder: str | None = Field(
         default=None, description="a local copy of the named data set, instead of downloading it"
     )
-    pairs: Count = Field(
+    pairs: Annotated[int, Field(gt=0, le=100_000_000)] = Field(
         default=20_000, description="training pairs of a data set that is made at will (copy, fsdd-strings, ...)"
     )
     train: Paths = ()

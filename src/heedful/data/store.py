@@ -171,7 +171,7 @@ def open_store(folder: Path) -> PairStore:
         raise HeedfulError(
             f"{folder} holds no complete store ({Path(error.filename).name} is missing).", hint=hint
         ) from None
-    except (ValueError, KeyError, TypeError, pa.ArrowInvalid, OSError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, pa.ArrowInvalid, OSError) as error:
         raise HeedfulError(f"{folder} is damaged: {error}.", hint=hint) from None
 
 

@@ -94,7 +94,7 @@ def read_opinions(path: Path) -> Iterator[Tagged]:
     """
     try:
         sentences = json.loads("\n".join(read_lines(path)))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HeedfulError(f"{path}: not valid JSON: {error}.", hint="Is it the right file?") from None
     if not isinstance(sentences, list):
         raise HeedfulError(f"{path}: not a list of sentences.", hint="Is it the right file?")

@@ -19,6 +19,8 @@ from heedful.trace import Trace
 Ids = Sequence[int]
 Pair = tuple[Ids, Ids]
 END = "</s>"
+PAIR_LENGTHS = 8  # times `max_source`: longer pairs are not scored, whose attention grows with the square
+TRACED_LENGTHS = 4  # times it: longer pairs are not traced, of which all weights are kept
 
 
 class Backend(ABC):
@@ -70,8 +72,12 @@ class Backend(ABC):
 
     def check_pairs(self, pairs: Sequence[Pair], first: int = 1) -> None:
         """Raise HeedfulError for the first pair, counted from `first`, that cannot be scored."""
+        most = PAIR_LENGTHS * self.search.max_source
         for number, pair in enumerate(pairs, start=first):
             tokens = 1 + max(map(len, pair))
+            if tokens > most:
+                hint = "Cut it into sentences. It is 8 times search.max_source: attention needs the square of it."
+                raise HeedfulError(f"Pair {number} has {tokens:,} tokens, but {most:,} can be scored.", hint=hint)
             if self.longest is not None and tokens > self.longest:
                 hint = "Shorten it, or train with a larger model.max_positions."
                 message = f"Pair {number} has {tokens} tokens, but this model reads {self.longest}."

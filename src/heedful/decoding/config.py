@@ -22,12 +22,13 @@ Tokens = Annotated[int, Field(gt=0, le=1_000_000)]
 Outputs = Annotated[int, Field(gt=0, le=1000)]  # hypotheses of a sentence that are held at once
 Temperature = Annotated[float, Field(ge=0.01, le=100)]  # beyond, probabilities are 0, 1 or all alike in float32
 Alpha = Annotated[float, Field(ge=0, le=10)]  # ((5 + 1000) / 6)^10 is 10^22: more only overflows
+METHOD = "beam | sample | mbr (minimum Bayes risk)"
 
 
 class SearchConfig(Config, ABC):
     """How outputs are found: what every method has."""
 
-    method: str
+    method: str = Field(description=METHOD)
     max_extra: Tokens = Field(
         default=50, description="an output has at most source length + max_extra tokens (the paper: 50)"
     )
@@ -38,7 +39,7 @@ class SearchConfig(Config, ABC):
     precision: Precision = Field(
         default="float32",
         description="dtype of the operands of linear maps; sums and all else are float32",
-        json_schema_extra={"flag": None},  # an engine is chosen together with its precision: --engine, --precision
+        json_schema_extra={"flag": None},  # an engine is chosen together with its precision: --engine, --type
     )
     no_repeat_ngram: Outputs | None = Field(
         default=None, description="no n-gram of this order stands in an output twice"
@@ -65,7 +66,9 @@ class SearchConfig(Config, ABC):
 class BeamSearch(SearchConfig):
     """The best outputs by beam search; `beam = 1` is greedy search."""
 
-    method: Literal["beam"] = Field(default="beam", json_schema_extra={"flag": None})  # pyright: ignore[reportIncompatibleVariableOverride]
+    method: Literal["beam"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default="beam", description=METHOD, json_schema_extra={"flag": None}
+    )
     beam: Outputs = Field(default=5, description="beams; 1 is greedy search")
     length_penalty: Alpha = Field(
         default=0.6, description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha"
@@ -75,7 +78,9 @@ class BeamSearch(SearchConfig):
 class SampleSearch(SearchConfig):
     """Outputs drawn from the model. [Fan 2018; Holtzman 2020; Hewitt 2022]"""
 
-    method: Literal["sample"] = Field(default="sample", json_schema_extra={"flag": None})  # pyright: ignore[reportIncompatibleVariableOverride]
+    method: Literal["sample"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default="sample", description=METHOD, json_schema_extra={"flag": None}
+    )
     temperature: Temperature = Field(default=1.0, description="sample at this temperature instead of searching")
     top_k: Tokens | None = Field(default=None, description="sample among the k most probable tokens")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
@@ -90,7 +95,9 @@ class SampleSearch(SearchConfig):
 class MBRSearch(SampleSearch):
     """Minimum Bayes risk: of several candidates the one that samples of the model agree with most. [Eikema 2022]"""
 
-    method: Literal["mbr"] = Field(default="mbr", json_schema_extra={"flag": None})  # pyright: ignore[reportIncompatibleVariableOverride]
+    method: Literal["mbr"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default="mbr", description=METHOD, json_schema_extra={"flag": None}
+    )
     temperature: Temperature = Field(default=1.0, description="MBR: temperature of the samples")
     samples: Outputs = Field(
         default=32,
@@ -108,12 +115,14 @@ class MBRSearch(SampleSearch):
         json_schema_extra={"flag": "--mbr-utility"},
     )
     beam: Outputs = Field(
-        default=5, description="beams; 1 is greedy search", json_schema_extra=only_with(candidates=("beam", "both"))
+        default=5,
+        description="beams; 1 is greedy search",
+        json_schema_extra=only_with({"candidates": ("beam", "both")}),
     )
     length_penalty: Alpha = Field(
         default=0.6,
         description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha",
-        json_schema_extra=only_with(candidates=("beam", "both")),
+        json_schema_extra=only_with({"candidates": ("beam", "both")}),
     )
 
     @property
@@ -161,10 +170,7 @@ def with_changes(search: SearchConfig, changes: Mapping[str, object]) -> SearchC
     """Return the settings with some changed. A setting of another method than the present one chooses that method where
     it opens it (`temperature`, `samples`, `beam`). Raises ConfigError for a setting that the method does not have.
     """
-    if changes.keys() <= {"precision"}:
-        present = search.method
-    else:
-        present = str(changes.get("method") or _opened(search.method, changes))
+    present = str(_meant(search.method, changes))
     chosen = METHODS.get(present)
     if chosen is None:
         raise ConfigError(f"`search.method` cannot be {present!r}.", hint=f"It is one of: {', '.join(METHODS)}.")
@@ -174,19 +180,33 @@ def with_changes(search: SearchConfig, changes: Mapping[str, object]) -> SearchC
         hint = "Sample by temperature = 1 or samples = N (--temperature 1, --mbr N), or leave it out."
         hint = hint if present == "beam" else "Leave one of them out."
         raise ConfigError(f'`search.{foreign}` is of `search.method` = {owners}, but that is "{present}".', hint=hint)
-    kept = {key: value for key, value in search.model_dump().items() if key in chosen.model_fields}
-    wanted = {**kept, **changes, "method": present}
-    kept = {key: value for key, value in kept.items() if key not in unused_settings(chosen, wanted)}
-    layers = [Layer("model", {"search": {**kept, "method": present}}), Layer("search", {"search": dict(changes)})]
-    return resolve(_Table, layers).config.search
+    kept = carried_over(search.model_dump(), changes)
+    return resolve(_Table, [Layer("", {"search": kept}), Layer("", {"search": dict(changes)})]).config.search
 
 
-def _opened(present: str, changes: Mapping[str, object]) -> str:
-    """The method that these changes mean: the present one, unless it lacks a setting that opens another."""
-    for key, method in OPENING.items():
-        if key in changes and key not in METHODS[present].model_fields:
-            return method
-    return "mbr" if "samples" in changes else present
+def carried_over(table: Tree, changes: Mapping[str, object]) -> Tree:
+    """Return what is left of a table of search below changes of it: the method that they mean, and all settings but
+    those that had an effect and then have none.
+    """
+    before, after = table.get("method", "beam"), _meant(table.get("method", "beam"), changes)
+    idle = _effective(before, table) - _effective(after, {**table, **changes, "method": after})
+    kept = {key: value for key, value in table.items() if key not in idle}
+    return kept if after == before else {**kept, "method": after}
+
+
+def _effective(method: object, table: Mapping[str, object]) -> set[str]:
+    """The settings of a method that have an effect where the others are these; none of an unknown method."""
+    kind = METHODS.get(method) if isinstance(method, str) else None
+    return set() if kind is None else kind.model_fields.keys() - unused_settings(kind, table)
+
+
+def _meant(present: object, changes: Mapping[str, object]) -> object:
+    """The method that these changes mean: the one that they name, or the present one, unless it lacks a setting that
+    opens another.
+    """
+    known = METHODS[present].model_fields if isinstance(present, str) and present in METHODS else OPENING
+    opened = next((method for key, method in OPENING.items() if key in changes and key not in known), present)
+    return changes.get("method", opened)
 
 
 def _methods_with(key: str) -> list[str]:
@@ -202,14 +222,9 @@ def search_of(recipe: Tree, origin: str) -> SearchConfig:
 
 def upgraded(table: Tree) -> Tree:
     """Return a stored table of search in today's form: before there was `method`, all methods had one flat table."""
-    if "method" in table or not isinstance(table, dict):
+    if not isinstance(table, dict) or "method" in table:
         return table
     method = "mbr" if "mbr_samples" in table else "sample" if "temperature" in table else "beam"
     renamed = {key.removeprefix("mbr_"): value for key, value in table.items()}
-    known = METHODS[method].model_fields
-    kept = {key: value for key, value in renamed.items() if key in known}
-    if method == "mbr" and kept.get("candidates", "samples") == "samples":
-        kept = {key: value for key, value in kept.items() if key not in BeamSearch.own_settings()}
-    old = {name for kind in METHODS.values() for name in kind.own_settings()}
-    unknown = {key: value for key, value in renamed.items() if key not in known and key not in old}
-    return {"method": method, **kept, **unknown}
+    idle = {key for key in renamed if _methods_with(key)} - _effective(method, renamed)
+    return {"method": method, **{key: value for key, value in renamed.items() if key not in idle}}

@@ -6,14 +6,16 @@ Knows texts, tokenisers and lengths, no model and no search.
 from collections.abc import Sequence
 from typing import NamedTuple, final
 
+import torch
 from torch import Tensor
 
-from heedful.decoding.config import SearchConfig
+from heedful.decoding.config import SampleSearch, SearchConfig
 from heedful.decoding.constraints import MOST_PHRASES, fewest_tokens
 from heedful.decoding.search import Request
 from heedful.decoding.vetoes import BANNED, START, Units, forbidding, units_of
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.interface import Tokenizer
+from heedful.text.normalise import is_blank
 from heedful.text.vocabulary import UNK
 
 
@@ -29,7 +31,11 @@ class Rules(NamedTuple):
 
 @final
 class Requesting:
-    """Makes requests of rules. Raises HeedfulError, naming the line, for what no output could keep."""
+    """Makes requests of rules. Raises ConfigError, naming the line, for what no output could keep, and HeedfulError
+    for what only the length of this line forbids.
+
+    What is drawn at random is never the unknown symbol, which has some probability in every place.
+    """
 
     def __init__(self, tokenizer: Tokenizer, search: SearchConfig, readable: int | None) -> None:
         """`readable`: the most tokens, with BOS, that the model can read of a target."""
@@ -42,7 +48,7 @@ class Requesting:
         if parts > 1 and (rules.require or rules.forbid):
             hint = "Give its sentences a line each, or raise search.max_source."
             raise HeedfulError(f"{place} is translated in {parts} parts, so it can have no phrases.", hint=hint)
-        ids = self._tokenizer.encode(prefix)
+        ids = self._written(prefix, place)
         wanted = length + self._search.max_extra
         if len(ids) > wanted:
             hint = "Shorten it, or raise search.max_extra."
@@ -58,19 +64,32 @@ class Requesting:
         return request
 
     def _phrase(self, text: str, place: str) -> list[int]:
-        ids = self._tokenizer.encode(_not_blank(text, place))
+        return self._written(_not_blank(text, place), place)
+
+    def _written(self, text: str, place: str) -> list[int]:
+        ids = self._tokenizer.encode(text)
         if UNK in ids:
             hint = "Write it with symbols of the training data."
-            raise HeedfulError(f"{place}: this model cannot write {text!r}: it lacks a symbol of it.", hint=hint)
+            raise ConfigError(f"{place}: this model cannot write {text!r}: it lacks a symbol of it.", hint=hint)
         return ids
 
     def _forbidden(self, texts: Sequence[str], place: str) -> Tensor | None:
         key = tuple(_not_blank(text, place) for text in texts)
-        if key and key not in self._automata:
-            if self._units is None:
-                self._units = units_of(self._tokenizer)
-            self._automata[key] = forbidding(key, self._tokenizer, self._units)
-        return self._automata.get(key)
+        if not key and not isinstance(self._search, SampleSearch):
+            return None
+        if key not in self._automata:
+            self._automata[key] = self._automaton(key)
+        return self._automata[key]
+
+    def _automaton(self, texts: tuple[str, ...]) -> Tensor:
+        if texts:
+            self._units = self._units or units_of(self._tokenizer)
+            table = forbidding(texts, self._tokenizer, self._units)
+        else:
+            table = torch.zeros(1, len(self._tokenizer), dtype=torch.long)
+        if isinstance(self._search, SampleSearch):
+            table[:, UNK] = BANNED
+        return table
 
     def _check_required(self, request: Request, place: str) -> None:
         if not request.required:
@@ -83,7 +102,7 @@ class Requesting:
             raise ConfigError("Required phrases and no_repeat_ngram exclude each other.", hint=hint)
         if len({tuple(phrase) for phrase in request.required}) > MOST_PHRASES:
             message = f"{place} requires {len(request.required)} phrases, but may require {MOST_PHRASES}."
-            raise HeedfulError(message, hint="Leave some out, or join neighbours into longer ones.")
+            raise ConfigError(message, hint="Leave some out, or join neighbours into longer ones.")
         fewest = fewest_tokens(request.required, request.prefix)
         if fewest > request.max_length:
             message = f"{place}: its phrases need {fewest} tokens, but an output has at most {request.max_length}."
@@ -99,10 +118,10 @@ class Requesting:
                 state = int(request.forbidden[state, token])
                 if state == BANNED:
                     message = f"{place}: {text!r} is asked for, but holds a forbidden phrase."
-                    raise HeedfulError(message, hint="Take one of the two back.")
+                    raise ConfigError(message, hint="Take one of the two back.")
 
 
 def _not_blank(text: str, place: str) -> str:
-    if not text.strip():
-        raise HeedfulError(f"{place}: a phrase is blank.", hint="Leave it out; a phrase needs at least one symbol.")
+    if is_blank(text):
+        raise ConfigError(f"{place}: a phrase is blank.", hint="Leave it out; a phrase needs at least one symbol.")
     return text

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from heedful.decoding.backend import END
 from heedful.decoding.search import Hypothesis
 from heedful.decoding.translation import Candidate, Token, Translation
+from heedful.text.normalise import is_blank
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.vocabulary import UNK
 
@@ -27,9 +28,9 @@ class Segment(NamedTuple):
 def segment_line(line: int, text: str, tokenizer: Tokenizer, longest: int) -> list[Segment]:
     """The whole line if it has at most `longest` tokens; else at sentence ends, packed; else every `longest` tokens.
 
-    A blank line, or one without any token, has no segment.
+    A line that shows nothing, or one without any token, has no segment.
     """
-    if not text.strip():
+    if is_blank(text):
         return []
     ids = tokenizer.encode(text)
     if len(ids) <= longest:

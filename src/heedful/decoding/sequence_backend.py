@@ -24,6 +24,7 @@ from heedful.models.inference import Prepared, Searchable, searchable
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.models.recording import recorded_maps
 from heedful.seeds import seed_of
+from heedful.text.vocabulary import PAD
 from heedful.trace import Trace
 
 BEGIN = "<s>"
@@ -110,7 +111,7 @@ class SequenceBackend(Backend):
             return None
         if self.shortlist is None:
             # A model whose output layer cannot be narrowed says so itself.
-            self.prepared.ready(self.search.precision).readout.among(torch.zeros(0, dtype=torch.long))
+            self.prepared.ready(self.search.precision).readout.among(torch.tensor([PAD]))
             hint = "Make one: heedful shortlist RUN."
             raise ConfigError("A shortlist is asked for, but this model has none.", hint=hint)
         return self.shortlist

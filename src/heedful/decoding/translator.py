@@ -10,7 +10,7 @@ from typing import final
 
 import torch
 
-from heedful.decoding.backend import Backend
+from heedful.decoding.backend import TRACED_LENGTHS, Backend
 from heedful.decoding.config import SearchConfig, with_changes
 from heedful.decoding.rules import Requesting, Rules
 from heedful.decoding.search import Hypothesis, Request
@@ -65,6 +65,8 @@ class Translator:
         hold and must not hold. Errors count lines from `first_line`. Raises ValueError if n_best exceeds the beam.
         """
         check_lines(lines, {"prefixes": prefixes, "rules": rules})
+        if n_best < 1:
+            raise ValueError(f"`n_best` must be at least 1, but is {n_best}.")
         longest = self.backend.longest_segment
         segments: list[Segment] = []
         of_line: list[list[int]] = []
@@ -86,6 +88,7 @@ class Translator:
         Errors count pairs from `first_pair`.
         """
         refuse_single_text("sources", sources)
+        refuse_single_text("targets", targets)
         if len(sources) != len(targets):
             raise ValueError(f"`targets` must have one entry a source ({len(sources)}), but has {len(targets)}.")
         pairs = self.encode_pairs(sources, targets)
@@ -102,10 +105,12 @@ class Translator:
     @torch.inference_mode()
     def trace(self, source: str, target: str | None = None) -> Trace:
         """Return all attention weights for one source and a target: the given one, or the output that search finds."""
-        refuse_no_text("source", source)
+        for name, text in (("source", source), ("target", "" if target is None else target)):
+            refuse_no_text(name, text)
         target_ids = self._best_ids(source) if target is None else self.tokenizers.target.encode(target)
         pair = (self.tokenizers.source.encode(source), target_ids)
         self.backend.check_pairs([pair])
+        check_traced(pair, self.search.max_source)
         pieces = ([side.piece(index) for index in ids] for side, ids in zip(self.tokenizers, pair, strict=True))
         output = self.tokenizers.target.decode(target_ids) if target is None else target
         return check_trace(self.backend.trace(pair, *pieces)._replace(source_text=source, output_text=output))
@@ -159,6 +164,14 @@ def refuse_single_text(name: str, lines: Sequence[str]) -> None:
         raise TypeError(f"`{name}` must be a list of strings, one a line, but is {lines!r:.60}.")
 
 
+def check_traced(pair: tuple[Sequence[int], Sequence[int]], max_source: int) -> None:
+    """Raises HeedfulError for a pair of which too many weights would be kept."""
+    tokens, most = 1 + max(map(len, pair)), TRACED_LENGTHS * max_source
+    if tokens > most:
+        hint = "Show a sentence at a time: each layer and head has a weight for each two tokens."
+        raise HeedfulError(f"A text has {tokens:,} tokens, but {most:,} can be shown.", hint=hint)
+
+
 def refuse_no_text(name: str, text: str) -> None:
     """Raises TypeError for anything but a string."""
     if not isinstance(text, str):
@@ -169,5 +182,7 @@ def check_lines(lines: Sequence[str], beside: Mapping[str, Sequence[object] | No
     """Raises TypeError for a single text in place of lines, and ValueError unless each thing beside has one a line."""
     refuse_single_text("lines", lines)
     for name, given in beside.items():
+        if isinstance(given, str):
+            raise TypeError(f"`{name}` must be a list with one entry a line, but is {given!r:.60}.")
         if given is not None and len(given) != len(lines):
             raise ValueError(f"`{name}` must have one entry a line ({len(lines)}), but has {len(given)}.")

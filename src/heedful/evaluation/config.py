@@ -26,7 +26,7 @@ class EvaluationConfig(Config):
     language: str | None = Field(
         default=None, description="of the outputs, as Moses names it (de), for moses-lowercase"
     )
-    bootstrap_samples: Annotated[int, Field(gt=0)] = Field(
+    bootstrap_samples: Annotated[int, Field(gt=0, le=1_000_000)] = Field(
         default=1000, description="resamples for confidence intervals"
     )
 

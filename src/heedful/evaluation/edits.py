@@ -11,6 +11,8 @@ from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import Levenshtein, Opcode
 
+from heedful.text.normalise import in_compared_form
+
 LETTERS_OF_PHONE = 3  # at most: a triphthong
 Sound = Literal["vowel", "consonant"]
 
@@ -57,6 +59,7 @@ def beside_closest(output: str, references: Sequence[str]) -> Units:
 
 
 def _split(text: str, by_character: bool) -> list[str]:
+    text = in_compared_form(text)
     return list(text.strip()) if by_character else text.split()
 
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 class Metric(ABC):
     """A corpus measure that is a function of a sum over items.
 
-    `signature` names every choice that changes the number, in sacrebleu's form; the count of references is added by
-    `heedful.evaluation.score`, which sees them. `reads_tokenised` metrics want the texts of a tokenised protocol.
+    `signature` names every choice that changes the number, in sacrebleu's form; the count of references and their
+    Unicode form are added by `heedful.evaluation.score`, which sees to them. `reads_tokenised` metrics want the texts
+    of a tokenised protocol.
     """
 
     name: ClassVar[str]

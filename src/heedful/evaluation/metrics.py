@@ -15,6 +15,7 @@ from rapidfuzz.distance import Levenshtein
 
 from heedful.evaluation.labels import Accuracy, SpanF1
 from heedful.evaluation.metric import Metric
+from heedful.text.normalise import in_compared_form
 
 MAX_ORDER = 4  # of the n-grams of BLEU
 
@@ -218,9 +219,9 @@ def collapse_blanks(text: str) -> str:
 
 
 def is_right(output: str, references: Sequence[str]) -> bool:
-    """Whether an output equals one of the references, up to the amount of blanks."""
-    written = collapse_blanks(output)
-    return any(written == collapse_blanks(reference) for reference in references)
+    """Whether an output equals one of the references, up to the amount of blanks and equal forms in Unicode."""
+    written = collapse_blanks(in_compared_form(output))
+    return any(written == collapse_blanks(in_compared_form(reference)) for reference in references)
 
 
 _KINDS: tuple[type[Metric], ...] = (BLEU, CHRF, TER, MultiBleu, Exact, WER, PER, CER, Accuracy, SpanF1)

@@ -22,6 +22,7 @@ from heedful.evaluation.edits import (
 )
 from heedful.evaluation.metrics import collapse_blanks, is_right
 from heedful.records.outputs import Output
+from heedful.text.normalise import in_compared_form
 
 UNKNOWN = "⁇"  # what a tokeniser writes for an id that has no text
 REPEATS = 3  # a block so often in a row is a repetition
@@ -94,6 +95,11 @@ def find_mistakes(items: Sequence[Output], measures: Mapping[str, Sequence[float
 
 def observe(item: Output) -> list[str]:
     """The reasons that can be seen in a wrong output, against its closest reference; at least one."""
+    item = item._replace(
+        source=in_compared_form(item.source),
+        references=[in_compared_form(text) for text in item.references],
+        output=in_compared_form(item.output),
+    )
     units = beside_closest(item.output, item.references)
     output, reference, _ = units
     seen = {

@@ -32,7 +32,7 @@ from heedful.evaluation.report_scores import cards, scores_section
 from heedful.records.compare import last_results, summarise
 from heedful.records.manifest import split_of
 from heedful.records.run import Run
-from heedful.text.files import write_text
+from heedful.text.output import write_output
 
 
 class Picture(NamedTuple):
@@ -56,7 +56,7 @@ def write_report(
     run: Run, path: Path, pictures: Sequence[Picture] = (), next_commands: Sequence[NextCommand] = ()
 ) -> None:
     """Write the report of a run; it shows whatever records there are, and says what is missing."""
-    write_text(path, report(run, pictures, next_commands))
+    write_output(path, report(run, pictures, next_commands).encode())
 
 
 def report(run: Run, pictures: Sequence[Picture] = (), next_commands: Sequence[NextCommand] = ()) -> str:

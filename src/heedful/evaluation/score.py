@@ -10,6 +10,7 @@ import numpy as np
 
 from heedful.evaluation.metric import Metric
 from heedful.evaluation.significance import Matrix, bootstrap_interval
+from heedful.text.normalise import COMPARED_FORM, in_compared_form
 
 
 class Score(NamedTuple):
@@ -24,7 +25,7 @@ class Score(NamedTuple):
 
 
 def measure(metric: Metric, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Matrix:
-    """The statistics of each item, [n items, k statistics].
+    """The statistics of each item, [n items, k statistics], outputs and references in one Unicode form.
 
     Raises ValueError where outputs and references do not match, or an item has no reference.
     """
@@ -37,7 +38,11 @@ def measure(metric: Metric, outputs: Sequence[str], references: Sequence[Sequenc
     bare = next((i for i, targets in enumerate(references) if not targets), None)
     if bare is not None:
         raise ValueError(f"`references` must hold at least one reference for each output, but item {bare} has none.")
-    return np.array([metric.statistics(*item) for item in zip(outputs, references, strict=True)], dtype=np.float64)
+    found = [
+        metric.statistics(in_compared_form(output), [in_compared_form(reference) for reference in targets])
+        for output, targets in zip(outputs, references, strict=True)
+    ]
+    return np.array(found, dtype=np.float64)
 
 
 def score(metric: Metric, statistics: Matrix, references: Sequence[Sequence[str]], samples: int, seed: int) -> Score:
@@ -49,7 +54,7 @@ def score(metric: Metric, statistics: Matrix, references: Sequence[Sequence[str]
         low=low,
         high=high,
         n=len(statistics),
-        signature=f"nrefs:{reference_count(references)}|{metric.signature}",
+        signature=f"nrefs:{reference_count(references)}|form:{COMPARED_FORM}|{metric.signature}",
     )
 
 

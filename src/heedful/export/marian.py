@@ -266,7 +266,7 @@ def _read_bytes(path: Path) -> bytes:
 def _read_json(path: Path) -> Json:
     try:
         content = json.loads(_read_bytes(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HeedfulError(f"{path} is no JSON ({error}).", hint="Copy it again.") from None
     if not isinstance(content, dict):
         raise HeedfulError(f"{path} is no JSON object.", hint="Copy it again.")

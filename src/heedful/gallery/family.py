@@ -3,10 +3,12 @@
 Words only; the members are in `members`, the parts themselves where `symbols` says. Knows no numbers.
 """
 
+import re
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from heedful.errors import ConfigError
+from heedful.gallery.aliases import ALIASES
 from heedful.gallery.members import MEMBERS
 
 
@@ -28,11 +30,24 @@ class Member(NamedTuple):
 FAMILY = tuple(Member(*facts) for facts in MEMBERS)
 
 
+def usual_name(name: str) -> str:
+    """The name of the member that this is another name of; any other name as it is, but for case and blanks."""
+    plain = re.sub(r"[\s_]+", "-", name.strip().lower())
+    known = {member.name for member in FAMILY}
+    for one in (plain, plain.removesuffix("-attention")):
+        if one in known:
+            return one
+        if one in ALIASES:
+            return ALIASES[one].member
+    return plain
+
+
 def find_member(name: str) -> Member:
-    """The member of this name; ConfigError that names the nearest."""
+    """The member of this name, or of one of its other names; ConfigError that names the nearest."""
     names = [member.name for member in FAMILY]
+    name = usual_name(name)
     if name not in names:
-        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        near = get_close_matches(name, [*names, *ALIASES], n=3, cutoff=0.5)
         hint = f"Near to it: {', '.join(near)}." if near else "`heedful attention list` shows all."
         raise ConfigError(f"There is no attention called {name!r}.", hint=hint)
     return FAMILY[names.index(name)]

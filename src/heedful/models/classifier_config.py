@@ -27,18 +27,20 @@ class ClassifierConfig(EncoderOnlyConfig):
     d_hidden: Count = Field(
         default=64,
         description="rnn: width of the states; each direction has half of it",
-        json_schema_extra=only_with(encoder=("rnn",)),
+        json_schema_extra=only_with({"encoder": ("rnn",)}),
     )
     cell: Literal["gru", "lstm"] = Field(
-        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with(encoder=("rnn",))
+        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with({"encoder": ("rnn",)})
     )
     n_layers: Count = Field(
-        default=1, description="rnn, transformer: layers", json_schema_extra=only_with(encoder=("rnn", "transformer"))
+        default=1,
+        description="rnn, transformer: layers",
+        json_schema_extra=only_with({"encoder": ("rnn", "transformer")}),
     )
     n_heads: Count = Field(
         default=4,
         description="transformer: attention heads; d_ff is 4 d_model, norms are pre",
-        json_schema_extra=only_with(encoder=("transformer",)),
+        json_schema_extra=only_with({"encoder": ("transformer",)}),
     )
     layer_mix: bool = Field(default=False, description="rnn, transformer: a learned mix of all layers, not the last")
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and around the hidden layer")

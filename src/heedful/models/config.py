@@ -103,25 +103,25 @@ class TransformerConfig(ModelConfig):
     max_positions: Count = Field(
         default=1024,
         description="learned: the longest sequence",
-        json_schema_extra=only_with(positions=("learned",)),
+        json_schema_extra=only_with({"positions": ("learned",)}),
     )
     clip_distance: Count = Field(
         default=16,
         description="relative: k, the distance from which all count as one",
-        json_schema_extra=only_with(positions=("relative",)),
+        json_schema_extra=only_with({"positions": ("relative",)}),
     )
     relative_values: bool = Field(
         default=False,
         description="relative: add a vector of each distance to values, too",
-        json_schema_extra=only_with(positions=("relative",)),
+        json_schema_extra=only_with({"positions": ("relative",)}),
     )
     n_buckets: Annotated[int, Field(ge=4, multiple_of=2)] = Field(
-        default=32, description="t5: buckets of distances", json_schema_extra=only_with(positions=("t5",))
+        default=32, description="t5: buckets of distances", json_schema_extra=only_with({"positions": ("t5",)})
     )
     max_distance: Count = Field(
         default=128,
         description="t5: the distance from which all count as one",
-        json_schema_extra=only_with(positions=("t5",)),
+        json_schema_extra=only_with({"positions": ("t5",)}),
     )
     scale_embedding: bool = Field(default=True, description="multiply embeddings by sqrt(d_model)")
     tie: Tie = Field(
@@ -204,30 +204,30 @@ class RNNConfig(ModelConfig):
     feedback: bool = Field(
         default=True,
         description="false, without attention only: the last word is not fed back",
-        json_schema_extra=only_with(attention=("none",)),
+        json_schema_extra=only_with({"attention": ("none",)}),
     )
     score: Literal["dot", "general", "concat", "location"] | None = Field(
-        default=None, description="of luong; left out: general", json_schema_extra=only_with(attention=("luong",))
+        default=None, description="of luong; left out: general", json_schema_extra=only_with({"attention": ("luong",)})
     )
     window: Literal["local-m", "local-p"] | None = Field(
         default=None,
         description="of luong: read around the step's own position, or a predicted one; left out: all",
-        json_schema_extra=only_with(attention=("luong",)),
+        json_schema_extra=only_with({"attention": ("luong",)}),
     )
     window_radius: Count = Field(
         default=10,
         description="D, of both windows: 2 D + 1 tokens",
-        json_schema_extra=only_with(window=("local-m", "local-p")),
+        json_schema_extra=only_with({"window": ("local-m", "local-p")}),
     )
     input_feeding: bool = Field(
         default=False,
         description="luong: a step also sees the vector that predicted last",
-        json_schema_extra=only_with(attention=("luong",)),
+        json_schema_extra=only_with({"attention": ("luong",)}),
     )
     max_positions: Count = Field(
         default=1024,
         description='score = "location": the longest sequence',
-        json_schema_extra=only_with(score=("location",)),
+        json_schema_extra=only_with({"score": ("location",)}),
     )
     tie: Tie = Field(default="decoder", description="all: source, target and output share one matrix")
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and on what predicts")

@@ -27,27 +27,27 @@ class TaggerConfig(EncoderOnlyConfig):
     d_hidden: Count = Field(
         default=128,
         description="gru, lstm: width of the states; two directions have half each",
-        json_schema_extra=only_with(encoder=("gru", "lstm")),
+        json_schema_extra=only_with({"encoder": ("gru", "lstm")}),
     )
     n_layers: Count = Field(
         default=1,
         description="layers of the encoder",
-        json_schema_extra=only_with(encoder=("gru", "lstm", "transformer")),
+        json_schema_extra=only_with({"encoder": ("gru", "lstm", "transformer")}),
     )
     bidirectional: bool = Field(
         default=True,
         description="gru, lstm: read in both directions",
-        json_schema_extra=only_with(encoder=("gru", "lstm")),
+        json_schema_extra=only_with({"encoder": ("gru", "lstm")}),
     )
     n_heads: Count = Field(
         default=4,
         description="transformer: attention heads; d_ff is 4 d_model",
-        json_schema_extra=only_with(encoder=("transformer",)),
+        json_schema_extra=only_with({"encoder": ("transformer",)}),
     )
     layer_mix: bool = Field(
         default=False,
         description="read a learned mix of all layers, not the last one",
-        json_schema_extra=only_with(encoder=("gru", "lstm", "transformer")),
+        json_schema_extra=only_with({"encoder": ("gru", "lstm", "transformer")}),
     )
     dropout: Probability = Field(default=0.3, description="on embeddings, between layers, and before the output")
 

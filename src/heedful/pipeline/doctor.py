@@ -3,6 +3,7 @@
 Knows no recipe: it looks at the machine, the folder it stands in, and a model of its own.
 """
 
+import locale
 import shutil
 import sys
 import tempfile
@@ -111,10 +112,10 @@ def _demo_data() -> Finding:
 
 
 def _terminal() -> Finding:
-    encoding = (sys.stdout.encoding or "unknown").lower()
+    encoding = locale.getencoding().lower()
     if encoding.replace("-", "") == "utf8":
         return Finding("terminal", "ok", encoding)
-    hint = "Outputs and attention blocks need UTF-8: set PYTHONUTF8=1."
+    hint = "Everything is written as UTF-8, which this terminal may show wrongly: set LC_ALL=C.UTF-8."
     return Finding("terminal", "warning", encoding, hint)
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from heedful.data.config import DataConfig
 from heedful.decoding.config import SearchConfig
+from heedful.decoding.label_backend import EncoderOnlyBackend
+from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
 from heedful.evaluation.evaluate import Evaluation, Translating, check_references, evaluate
 from heedful.evaluation.metrics import metrics_for
@@ -87,7 +89,10 @@ def final_split(data: DataConfig) -> str:
 
 
 def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> Evaluation:
-    """Translate and score a test set as the recipe says."""
+    """Translate and score a test set as the recipe says. Raises ConfigError, before any work, where it cannot be."""
+    if isinstance(translator, Translator) and isinstance(translator.backend, EncoderOnlyBackend):
+        model = translator.backend.model
+        task_of(model).check_split(model, translator.tokenizers, items.held)
     return evaluate(
         translator,
         items.sources,

@@ -36,8 +36,8 @@ def bundle_folder(path: Path) -> Path:
     if is_bundle(path / "model"):
         return path / "model"
     if is_export(path):
-        hint = "Name the bundle or the run that it was made from."
-        raise ConfigError(f"{path} is an export, and here a bundle is wanted.", hint=hint)
+        hint = "`heedful translate` reads it, too; here, name the bundle or the run that it was made from."
+        raise ConfigError(f"{path} is an export, for another program, and here a bundle is wanted.", hint=hint)
     if (path / "config.resolved.toml").is_file():
         raise HeedfulError(
             f"The run {path} has no model yet.",

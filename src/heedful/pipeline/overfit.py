@@ -1,6 +1,5 @@
 """Driving a few pairs to zero loss: the quickest proof that model, objective and data fit together."""
 
-import math
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from heedful.tasks.table import compute_loss, task_of
 from heedful.tasks.task import Encoded
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.loop import Trainer, Validation
+from heedful.training.objective import perplexity
 
 UPDATES = 400
 ZERO = 0.02  # nats a token: every token has a probability of 98 % or more, on average
@@ -88,7 +88,7 @@ def _drive(recipe: Recipe, prepared: Encoded, model: Model, k: int, folder: Path
     def validate(trained: Model) -> Validation:
         loss = compute_loss(trained, batch, recipe.training)
         value = loss.nll.item() / loss.count
-        return Validation({"loss": value, "perplexity": math.exp(min(value, 50.0))}, -value)
+        return Validation({"loss": value, "perplexity": perplexity(value)}, -value)
 
     checkpoints = CheckpointFolder(folder, keep=1)
     training, d_model = recipe.training, recipe.model.d_model

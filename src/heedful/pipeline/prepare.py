@@ -85,7 +85,7 @@ def _there(recipe: Recipe, folder: Path, report: Report, *, in_use: bool) -> Enc
         prepared = open_prepared(folder)
         made_from: Tree = json.loads((folder / DONE).read_text(encoding="utf-8"))
         return prepared if _is_of(recipe, folder, made_from, in_use=in_use) else None
-    except (HeedfulError, ValueError) as damage:
+    except (HeedfulError, ValueError, RecursionError) as damage:
         if isinstance(damage, ConfigError):
             raise
         report("data warning", {"text": str(damage).splitlines()[0], "hint": "It is made anew from the corpus."})

@@ -35,6 +35,9 @@ from heedful.training.divergence import Diverged
 from heedful.training.interrupt import stop_on_signal, stop_on_termination
 from heedful.training.kernel_caches import bound_kernel_caches
 from heedful.training.loop import Outcome, Trainer, Validation
+from heedful.training.objective import perplexity
+
+MANY_BATCHES = 2000  # between two lines of the log: whoever waits is told
 
 
 class Trained(NamedTuple):
@@ -70,7 +73,8 @@ def train(
         _refuse_unasked_resumption(folder, resume)
         stored = stored_recipe(folder) if resume else None
         resolved = with_resolved_precision(kept_limits(resolved, stored), stored)
-        changed = run.begin(to_toml(resolved), command, _changeable(folder))
+        begun_with = None if stored is None else to_toml(stored)
+        changed = run.begin(to_toml(resolved), command, _changeable(folder), begun_with)
         try:
             return _train(of_run(resolved, run), run, report, changed)
         except KeyboardInterrupt:
@@ -134,6 +138,9 @@ def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()
     prepared = prepare(recipe, run.data, log, learnt=learnt_from(run) if has_trained(run.folder) else None)
     model, plan = new_model(recipe, prepared), plan_of(recipe, prepared)
     log("preflight", preflight(recipe, prepared, model, plan, run.folder)._asdict())
+    training = recipe.training
+    if training.accumulate * training.log_every > MANY_BATCHES:
+        report("waiting", {"accumulate": training.accumulate, "log_every": training.log_every})
     _check_measurable(recipe, prepared, model, log)
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
     trainer = Trainer(
@@ -180,7 +187,7 @@ def validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validation
         losses = [compute_loss(model, batch, recipe.training) for batch in batches]
         tokens = sum(one.count for one in losses)
         loss = sum(float(one.nll) for one in losses) / tokens
-        values = {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "tokens": tokens}
+        values = {"loss": loss, "perplexity": perplexity(loss), "tokens": tokens}
         if items.sources and not math.isnan(loss):  # else training has diverged, and says so itself
             found = score_test_set(translator_of(model, prepared.tokenizers, search), items, recipe)
             values["sentences"] = len(items.sources)

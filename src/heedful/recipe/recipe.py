@@ -1,19 +1,19 @@
 """The whole configuration of one run: a recipe. Each section is defined beside the code that reads it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from heedful.config import Config, Layer, Resolved, parse_overrides, read_toml, resolve
+from heedful.config import Config, Layer, Resolved, Tree, parse_overrides, read_toml, resolve
 from heedful.data.config import DataConfig
-from heedful.decoding.config import AnySearch, BeamSearch, upgraded
+from heedful.decoding.config import AnySearch, BeamSearch, carried_over, upgraded
 from heedful.errors import ConfigError
 from heedful.evaluation.config import EvaluationConfig
 from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
-from heedful.recipe.tables import AnyModelConfig
+from heedful.recipe.tables import KINDS, AnyModelConfig
 from heedful.records.run import Run
 from heedful.tasks.rules import RULES
 from heedful.text.config import TokenizerConfig
@@ -70,10 +70,15 @@ def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
     return resolve_recipe(layers)
 
 
+def load_stored(path: Path, overrides: Sequence[str] = ()) -> Resolved:
+    """Read a recipe that this or an earlier version has stored < `key=value`, checked."""
+    return resolve_recipe([read_stored(path), parse_overrides(overrides)])
+
+
 def stored_recipe(folder: Path) -> Recipe:
     """The recipe that a run directory was begun with."""
     run = Run.open(folder)
-    return of_run(resolve_recipe([read_stored(run.config_path)]).config, run)
+    return of_run(load_stored(run.config_path).config, run)
 
 
 def read_stored(path: Path) -> Layer:
@@ -83,10 +88,18 @@ def read_stored(path: Path) -> Layer:
 
 def upgraded_recipe(layer: Layer) -> Layer:
     """Return a stored recipe in today's form."""
-    values = dict(layer.values)
-    if "search" in values:
-        values["search"] = upgraded(values["search"])
-    return layer._replace(values=values)
+    search = layer.values.get("search")
+    if not isinstance(search, dict) or "method" in search:
+        return layer
+    if not _searches(layer.values.get("model", {})):  # earlier versions let a beam stand there
+        search = {key: value for key, value in search.items() if key != "beam"}
+    return layer._replace(values={**layer.values, "search": upgraded(search)})
+
+
+def _searches(model: Tree) -> bool:
+    """Whether a model of these settings searches with beams."""
+    task = next((kind.config.task for kind in KINDS if kind.name == model.get("kind")), None)
+    return task is None or RULES[task].searches
 
 
 def of_run(recipe: Recipe, run: Run) -> Recipe:
@@ -101,4 +114,30 @@ def resolve_recipe(layers: Sequence[Layer]) -> Resolved:
     if named and not isinstance(named[-1], str):
         raise ConfigError(f"`preset` is a name, but is {named[-1]!r}.")
     base = [preset_layer(named[-1])] if named else []
-    return resolve(Recipe, [*base, *layers])
+    return resolve(Recipe, _by_one_method([*base, *layers]))
+
+
+def _by_one_method(layers: Sequence[Layer]) -> list[Layer]:
+    """The layers, without the settings of search that have no effect since a layer above means another method."""
+    found: list[Layer] = []
+    below: Tree = {}
+    for layer in layers:
+        changes = layer.values.get("search")
+        if isinstance(changes, dict):
+            kept = carried_over(below, changes)
+            found = [_without_search(one, below.keys() - kept.keys()) for one in found]
+            if kept.get("method") != below.get("method"):
+                changes = {"method": kept["method"], **changes}
+                layer = layer._replace(values={**layer.values, "search": changes})
+            below = {**kept, **changes}
+        found.append(layer)
+    return found
+
+
+def _without_search(layer: Layer, keys: Collection[str]) -> Layer:
+    """A layer without these keys of its table of search."""
+    search = layer.values.get("search")
+    if not keys or not isinstance(search, dict):
+        return layer
+    search = {key: value for key, value in search.items() if key not in keys}
+    return layer._replace(values={**layer.values, "search": search})

@@ -91,7 +91,7 @@ def finish_commit(folder: Path) -> None:
     try:
         plan = json.loads((pending / _PLAN).read_bytes())
         replaced, removed = list(map(str, plan["replace"])), list(map(str, plan["remove"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         hint = f"It holds what a killed command was about to put into {folder}: move it away, and run that once more."
         raise HeedfulError(f"{pending} is damaged.", hint=hint) from None
     with explained(folder):

@@ -57,7 +57,7 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
 def _parsed(line: str, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HeedfulError(f"{place} is no JSON: {error}.", hint=EDITED) from None
     if not isinstance(record, dict) or not isinstance(record.get("event"), str):
         raise HeedfulError(f"{place} is no event.", hint=EDITED)

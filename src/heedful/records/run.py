@@ -74,17 +74,26 @@ class Run(RecordFolder):
             raise ConfigError(f"{folder} {what}.", hint="`heedful runs list FOLDER` shows the runs in a folder.")
         return run
 
-    def begin(self, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None = ()) -> list[str]:
+    def begin(
+        self,
+        recipe_toml: str,
+        command: Sequence[str],
+        changeable: Collection[str] | None = (),
+        begun_with: str | None = None,
+    ) -> list[str]:
         """Write what a run begins with, or check that the run that is there has this configuration; what changed.
 
         `changeable` lists dotted keys that may differ from those of an existing run (how long to train, for example);
         the new values then replace the stored ones, and the log says so. With None all may, and the run is begun anew.
+        `begun_with` is the stored configuration as this version reads it, where an earlier one may have stored it.
         Raises ConfigError for a folder with something else in it, and for a run with another configuration, and changes
         neither.
         """
         with self:
             if is_run(self.folder):
-                return self._adopt(recipe_toml, command, changeable)
+                stored = self.config()  # checked to be as it was written
+                old = stored if begun_with is None else _parsed(begun_with, self.config_path)
+                return self._adopt(flatten(old), recipe_toml, command, changeable)
             _refuse_strangers(self.folder)
             self._begin(recipe_toml, command)
             return []
@@ -218,9 +227,11 @@ class Run(RecordFolder):
             with self.new(CONFIG) as path:  # last: it makes the folder a run
                 write_lines(path, recipe_toml.splitlines())
 
-    def _adopt(self, recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None) -> list[str]:
+    def _adopt(
+        self, old: Mapping[str, Any], recipe_toml: str, command: Sequence[str], changeable: Collection[str] | None
+    ) -> list[str]:
         """Check that an existing run has this configuration, and take over what may change: these keys."""
-        old, new = flatten(self.config()), flatten(_parsed(recipe_toml, Path("the new configuration")))
+        new = flatten(_parsed(recipe_toml, Path("the new configuration")))
         changed = [key for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key)]
         fixed = [key for key in changed if changeable is not None and key not in changeable]
         if fixed:
@@ -261,7 +272,7 @@ def _refuse_strangers(folder: Path) -> None:
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}.", hint="A run's stored configuration is not to be edited.") from None
 
 

@@ -63,6 +63,11 @@ class Sections(Protocol):
 class Rules(ABC):
     """What a recipe for one task must satisfy."""
 
+    @property
+    @abstractmethod
+    def searches(self) -> bool:
+        """Whether outputs are found with beams."""
+
     @abstractmethod
     def check(self, recipe: Sections) -> None:
         """Raise ValueError for settings that the task cannot have."""
@@ -80,6 +85,10 @@ class Rules(ABC):
 class SequenceRules(Rules):
     """Tokens one after another, by a decoder."""
 
+    @property
+    def searches(self) -> bool:
+        return True
+
     def check(self, recipe: Sections) -> None:
         check_recordings(recipe)
 
@@ -95,6 +104,10 @@ class EncoderOnlyRules(Rules):
 
     searched: tuple[str, ...] = ()
 
+    @property
+    def searches(self) -> bool:
+        return "beam" in self.searched
+
     def check(self, recipe: Sections) -> None:
         kind = recipe.model.kind
         training = {"scheduled_sampling": recipe.training.scheduled_sampling is not None}
@@ -108,7 +121,7 @@ class EncoderOnlyRules(Rules):
         check_recordings(recipe)
 
     def validation_search(self, search: SearchConfig, beam: int) -> SearchConfig:
-        return with_changes(search, {"beam": beam}) if "beam" in self.searched else search
+        return with_changes(search, {"beam": beam}) if self.searches else search
 
     def describe(self, search: SearchConfig, model: ModelConfig) -> str:
         settings: dict[str, Any] = {name: getattr(search, name) for name in self.searched}

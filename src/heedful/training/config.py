@@ -11,6 +11,8 @@ from heedful.sections import by_kind
 
 Count = Annotated[int, Field(gt=0)]
 Positive = Annotated[float, Field(gt=0)]
+Decay = Annotated[float, Field(ge=0, lt=1)]  # at 1, a running mean never moves
+Threads = Annotated[int, Field(gt=0, le=1024)]  # many thousands end the process
 
 
 class ScheduledSampling(Config, ABC):
@@ -76,7 +78,9 @@ class TrainingConfig(Config):
         default=4096, description="padded source or target tokens of a batch, whichever is larger"
     )
     accumulate: Count = Field(default=1, description="batches to one update")
-    optimizer_betas: Annotated[tuple[float, float], Field(strict=False)] = (0.9, 0.98)
+    optimizer_betas: Annotated[tuple[Decay, Decay], Field(strict=False)] = Field(
+        default=(0.9, 0.98), description="Adam's two decay rates: 0 or more, below 1"
+    )
     optimizer_epsilon: Positive = 1e-9
     weight_decay: Annotated[float, Field(ge=0)] = Field(default=0.0, description="decoupled (AdamW); 0 is Adam")
     schedule: Literal["noam", "inverse_sqrt", "linear"] = Field(
@@ -108,7 +112,7 @@ class TrainingConfig(Config):
     )
     log_every: Count = Field(default=50, description="updates between log lines")
     device: DeviceName = Field(default="auto", description="auto: a GPU where there is one | cpu | cuda | cuda:1, ...")
-    threads: Count | None = Field(default=None, description="CPU threads; left out: torch's choice")
+    threads: Threads | None = Field(default=None, description="CPU threads; left out: torch's choice")
 
     @model_validator(mode="after")
     def _consistent(self) -> "TrainingConfig":

@@ -21,7 +21,7 @@ from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.divergence import WAY_OUT, Diverged, check_model, check_validation
-from heedful.training.objective import Loss, Objective, Replaced
+from heedful.training.objective import Loss, Objective, Replaced, perplexity
 from heedful.training.progress import Progress, Window
 from heedful.training.schedule import learning_rate
 from heedful.training.scheduled import shares
@@ -171,7 +171,7 @@ class Trainer:
         window = progress.window
         measured = {
             "loss": window.smoothed / window.count,
-            "perplexity": math.exp(min(window.nll / window.count, 50.0)),
+            "perplexity": perplexity(window.nll / window.count),
             "learning_rate": rate,
             "gradient_norm": window.norm / window.updates,
             "target_tokens_per_second": window.count / window.seconds,

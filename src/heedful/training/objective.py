@@ -28,6 +28,11 @@ class Loss(NamedTuple):
     count: int
 
 
+def perplexity(nll: float) -> float:
+    """Return exp(nll) of nats a token; a loss of more than 700 counts as 700."""
+    return math.exp(min(nll, 700.0))  # exp(710) is no float
+
+
 class Replaced(NamedTuple):
     """Input tokens of the decoder, BOS apart: how many there were, how many a prediction replaced, and how many of
     these then were another token than the gold one.

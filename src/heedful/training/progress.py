@@ -63,7 +63,7 @@ def read_progress(folder: Path) -> Progress:
         facts = json.loads(path.read_text(encoding="utf-8"))
         facts["window"] = _made(Window, facts.get("window", {}))
         progress = _made(Progress, facts)
-    except (OSError, TypeError, ValueError, AttributeError):
+    except (OSError, TypeError, ValueError, AttributeError, RecursionError):
         raise HeedfulError(f"{path} is missing or damaged.", hint=WAY_OUT) from None
     if folder.name != name_of(progress.update) or progress.best_update > progress.update:
         what = f"says update {progress.update:,}, and that the best was {progress.best_update:,}"

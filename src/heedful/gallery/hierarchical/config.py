@@ -24,14 +24,14 @@ class HierarchicalConfig(EncoderOnlyConfig):
     query: Literal["constant", "first"] = Field(
         default="constant",
         description="what weighs sentences: constant, the paper's learned one; first: the document's first sentence",
-        json_schema_extra=only_with(reading=("hierarchical",)),
+        json_schema_extra=only_with({"reading": ("hierarchical",)}),
     )
     d_model: Count = Field(default=64, description="width of the embeddings")
     d_hidden: Count = Field(default=100, description="width of the states of words and of sentences, half a direction")
     d_attention: Count = Field(
         default=100,
         description="width in which words and sentences are compared to the query",
-        json_schema_extra=only_with(reading=("hierarchical", "flat-attention")),
+        json_schema_extra=only_with({"reading": ("hierarchical", "flat-attention")}),
     )
     dropout: Probability = Field(
         default=0.1, description="on embeddings, and on the vectors of sentences and documents"

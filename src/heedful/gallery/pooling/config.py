@@ -34,72 +34,76 @@ class PoolingConfig(EncoderOnlyConfig):
     d_hidden: Count = Field(
         default=64,
         description="rnn: width of the states; each direction has half of it",
-        json_schema_extra=only_with(encoder=("rnn",)),
+        json_schema_extra=only_with({"encoder": ("rnn",)}),
     )
     cell: Literal["gru", "lstm"] = Field(
-        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with(encoder=("rnn",))
+        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with({"encoder": ("rnn",)})
     )
     n_layers: Count = Field(
-        default=1, description="rnn, transformer: layers", json_schema_extra=only_with(encoder=("rnn", "transformer"))
+        default=1,
+        description="rnn, transformer: layers",
+        json_schema_extra=only_with({"encoder": ("rnn", "transformer")}),
     )
     n_heads: Count = Field(
         default=4,
         description="transformer: attention heads; d_ff is 4 d_model, norms are pre",
-        json_schema_extra=only_with(encoder=("transformer",)),
+        json_schema_extra=only_with({"encoder": ("transformer",)}),
     )
     layer_mix: bool = Field(default=False, description="rnn, transformer: a learned mix of all layers, not the last")
     max_scores: Count = Field(
         default=50_000_000,
         description="disan: the most numbers B S^2 d_model of a batch; more are refused",
-        json_schema_extra=only_with(encoder=("disan", "disan-scalar")),
+        json_schema_extra=only_with({"encoder": ("disan", "disan-scalar")}),
     )
     d_attention: Count = Field(
         default=64,
         description="structured, attention, hard, keywords: inner width, d_a",
-        json_schema_extra=only_with(pooling=("structured", "attention", "hard", "keywords")),
+        json_schema_extra=only_with({"pooling": ("structured", "attention", "hard", "keywords")}),
     )
     rows: Count = Field(
-        default=8, description="structured: rows r of weights", json_schema_extra=only_with(pooling=("structured",))
+        default=8,
+        description="structured: rows r of weights",
+        json_schema_extra=only_with({"pooling": ("structured",)}),
     )
     overlap_weight: Weight = Field(
         default=0.0,
         description="structured: what the penalty |A A^T - I|^2 counts",
-        json_schema_extra=only_with(pooling=("structured",)),
+        json_schema_extra=only_with({"pooling": ("structured",)}),
     )
     query: Literal["constant", "first"] = Field(
         default="constant",
         description="attention, hard: what asks; first: the encoding of the first token",
-        json_schema_extra=only_with(pooling=("attention", "hard")),
+        json_schema_extra=only_with({"pooling": ("attention", "hard")}),
     )
     reads: Literal["encoded", "embedded"] = Field(
         default="encoded",
         description="attention, hard: what is weighed; embedded: the words without their context",
-        json_schema_extra=only_with(pooling=("attention", "hard")),
+        json_schema_extra=only_with({"pooling": ("attention", "hard")}),
     )
     n_words: Count = Field(
         default=5,
         description="keywords, first-n, random-n: how many words are read",
-        json_schema_extra=only_with(pooling=("keywords", "first-n", "random-n")),
+        json_schema_extra=only_with({"pooling": ("keywords", "first-n", "random-n")}),
     )
     test_policy: Literal["argmax", "expected"] = Field(
         default="argmax",
         description="hard: what is read outside training: the likeliest place, or the expected value",
-        json_schema_extra=only_with(pooling=("hard",)),
+        json_schema_extra=only_with({"pooling": ("hard",)}),
     )
     expected_share: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.5,
         description="hard: share of training sentences that read the expected value, not a draw",
-        json_schema_extra=only_with(pooling=("hard",)),
+        json_schema_extra=only_with({"pooling": ("hard",)}),
     )
     entropy_weight: Weight = Field(
         default=0.002,
         description="hard: what the entropy of the draws counts",
-        json_schema_extra=only_with(pooling=("hard",)),
+        json_schema_extra=only_with({"pooling": ("hard",)}),
     )
     reward_baseline: bool = Field(
         default=True,
         description="hard: less variance by a running mean of the reward",
-        json_schema_extra=only_with(pooling=("hard",)),
+        json_schema_extra=only_with({"pooling": ("hard",)}),
     )
     dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and around the hidden layer")
 
