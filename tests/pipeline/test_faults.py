@@ -1,5 +1,6 @@
 """`experiments/faults.py` in small: a few flips of every file, a few kills of every verb, and that it finds faults."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -8,12 +9,14 @@ from tests.house.source import ROOT
 
 sys.path.insert(0, str(ROOT / "experiments"))
 
-from faults import flipped, killed
+from faults import faults, flipped, killed, table
 from faults_flips import flip_files
 from faults_kills import kill_everywhere, verbs
 from faults_world import finished_run
 
 from heedful.text import new_files
+
+KEPT = ROOT / "experiments" / "faults"
 
 
 @pytest.mark.slow
@@ -44,3 +47,14 @@ def test_faults_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "the next call ended with [2]" in fault or "is left" in fault
         for fault in kill_everywhere(split, tmp_path).faults
     )
+
+
+def test_the_last_full_result_has_no_fault() -> None:
+    result = json.loads((KEPT / "result.json").read_text("utf-8"))
+    assert "experiments/faults.py" in result["command"]
+    assert faults(result) == 0
+    assert all(one["flips"] in (0, 200) for one in result["flips"])
+    assert all(one["killed"] == one["operations"] > 0 for one in result["kills"])
+    verbs_killed = {one["verb"] for one in result["kills"]}
+    assert verbs_killed >= {"train", "train --resume", "average", "evaluate", "export", "data split", "data get --to"}
+    assert (KEPT / "table.md").read_text("utf-8") == table(result)
