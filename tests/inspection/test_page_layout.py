@@ -75,11 +75,13 @@ class TestRightToLeft:
 
     def test_the_arrow_of_a_row_still_points_from_consumed_to_predicted(self, tmp_path: Path) -> None:
         script = """
-        return Array.from(document.querySelectorAll("#rows .label"), (label) =>
+        return Array.from(document.querySelectorAll("#rows .label, #table tbody th"), (label) =>
           Array.from(label.querySelectorAll("bdi"), (piece) => piece.getBoundingClientRect().left));
         """
         for trace in (self.NAME, RTL):
-            assert all(before < after for before, after in run_in_page(page([trace], ""), tmp_path, script))
+            places = run_in_page(page([trace], ""), tmp_path, script, width=1920)  # wide enough for one line each
+            assert len(places) == 2 * len(trace.predicted)
+            assert all(before < after for before, after in places)
 
     def test_the_arrow_keys_go_where_they_point(self, tmp_path: Path) -> None:
         script = """

@@ -83,17 +83,17 @@ function showTable({ row, column }) {
 function lineTable(axis, index) {
   const { labels, matrix, trace } = now;
   const isRow = axis === "row";
-  const name = isRow ? rowLabel(labels, index) : labels.columns[index];
+  const name = isRow ? rowNode(labels, index) : piece(labels.columns[index]);
   const p = isRow && labels.before ? ` · probability ${Math.exp(trace.log_p[index]).toFixed(3)}` : "";
-  const caption = make("caption", {}, [make("bdi", { textContent: name }), ` ${isRow ? "attends to" : "is attended to by"}${p}`]);
+  const caption = make("caption", {}, [name, ` ${isRow ? "attends to" : "is attended to by"}${p}`]);
   const order = ranked(lineOf(matrix, axis, index));
   const shown = state.sort === "place" ? [...order].sort((a, b) => a.place - b.place) : order;
   const kept = new Set(largest(order, state.share / 100).map((entry) => entry.place));
   const lines = shown.map((entry) => {
-    const label = isRow ? labels.columns[entry.place] : rowLabel(labels, entry.place);
+    const label = isRow ? piece(labels.columns[entry.place]) : rowNode(labels, entry.place);
     const line = make("tr", { className: kept.has(entry.place) ? "kept" : "" }, [
       make("td", { textContent: entry.place }),
-      make("th", { scope: "row", title: label }, [make("bdi", { textContent: label })]),
+      make("th", { scope: "row" }, [label]),
       entry.allowed ? weightCell(entry.weight) : make("td", { className: "masked", textContent: "masked" }),
       make("td", { textContent: entry.allowed && isRow ? entry.cumulative.toFixed(3) : "" }),
     ]);
@@ -127,8 +127,8 @@ function overview() {
     const nothing = best.weight <= 0;
     const line = make("tr", {}, [
       make("td", { textContent: t }),
-      make("th", { scope: "row", title: rowLabel(labels, t) }, [make("bdi", { textContent: rowLabel(labels, t) })]),
-      make("td", { className: "text" }, [make("bdi", { textContent: nothing ? "nothing" : labels.columns[best.place] })]),
+      make("th", { scope: "row" }, [rowNode(labels, t)]),
+      make("td", { className: "text" }, [piece(nothing ? "nothing" : labels.columns[best.place])]),
       nothing ? make("td") : weightCell(best.weight),
     ]);
     Object.assign(line.dataset, { axis: "row", place: t });
@@ -148,7 +148,7 @@ function showTip(event, cell) {
   const exact = map.encoding === "float32" ? shortest(entry.weight) : `${entry.weight.toFixed(3)} ± 0.002`;
   tip.replaceChildren(
     make("b", { textContent: entry.allowed ? exact : "masked" }),
-    make("span", {}, [make("bdi", { textContent: rowLabel(labels, cell.row) }), " attends to ", make("bdi", { textContent: labels.columns[cell.column] })]),
+    make("span", {}, [rowNode(labels, cell.row), " attends to ", piece(labels.columns[cell.column])]),
   );
   const [width, height] = [tip.offsetWidth, tip.offsetHeight];
   const x = event.clientX + 16 + width > innerWidth ? event.clientX - width - 12 : event.clientX + 16;

@@ -119,7 +119,7 @@ function fillTokens(line, tokens, axis, log_p) {
   line.dir = isRightToLeft(tokens) ? "rtl" : "ltr";
   line.replaceChildren(
     ...tokens.map((token, place) => {
-      const chip = make("button", { type: "button", className: "token", tabIndex: place === 0 ? 0 : -1 }, [make("bdi", { textContent: token })]);
+      const chip = make("button", { type: "button", className: "token", tabIndex: place === 0 ? 0 : -1 }, [piece(token)]);
       chip.dataset.axis = axis;
       chip.dataset.place = place;
       if (log_p) {
@@ -127,7 +127,7 @@ function fillTokens(line, tokens, axis, log_p) {
         const bar = make("i", { className: "p" });
         bar.style.setProperty("--p", `${Math.round(100 * p)}%`);
         chip.append(bar);
-        chip.title = `${rowLabel(now.labels, place)}: probability ${p.toFixed(3)}, log ${log_p[place].toFixed(3)}`;
+        chip.title = `${isolatedLabel(now.labels, place)}: probability ${p.toFixed(3)}, log ${log_p[place].toFixed(3)}`;
       }
       return chip;
     }),
@@ -210,14 +210,13 @@ function showMap() {
   const fill = (id, texts, axis) =>
     at(id).replaceChildren(
       ...texts.map((text, place) => {
-        const label = make("div", { className: "label", title: text.textContent }, [text]);
+        const label = make("div", { className: "label", title: axis === "row" ? isolatedLabel(labels, place) : text.textContent }, [text]);
         Object.assign(label.dataset, { axis, place });
         return label;
       }),
     );
-  const piece = (text) => make("bdi", { textContent: text });
   fill("columns", labels.columns.map((text) => make("span", {}, [piece(text)])), "column");
-  fill("rows", labels.rows.map((_, t) => make("span", { dir: "ltr" }, labels.before ? [piece(labels.before[t]), " → ", piece(labels.rows[t])] : [piece(labels.rows[t])])), "row");
+  fill("rows", labels.rows.map((_, t) => rowNode(labels, t)), "row");
   const steps = data.scale.light.map((_, i) => `rgb(${now.look.scale[i]})`);
   at("scale").style.background = `linear-gradient(90deg, ${steps.join(",")})`;
   at("map-note").textContent =
@@ -225,6 +224,15 @@ function showMap() {
     (map.encoding === "uint8" ? "Weights are rounded to 1/255 in this file. " : "") +
     (matrix.allowed.includes(0) ? "Hatched: masked, may not be attended to." : "");
   sizeMap();
+}
+
+function piece(text) {
+  return make("bdi", { textContent: text });
+}
+
+// The label of a row: from left to right in every script, so that the arrow points from consumed to predicted.
+function rowNode(labels, t) {
+  return make("span", { dir: "ltr", className: "step" }, labels.before ? [piece(labels.before[t]), " → ", piece(labels.rows[t])] : [piece(labels.rows[t])]);
 }
 
 const SLANT = (50 * Math.PI) / 180; // of column labels that are wider than a cell
