@@ -1,6 +1,7 @@
 """What all tests share: checked shapes, the real data if it is there, and no hidden randomness."""
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -8,6 +9,8 @@ import pytest
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for torch here and in subprocesses: small tests gain nothing from two
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may start its background jobs without it
 
 install_import_hook(
     ["heedful.attention", "heedful.layers", "heedful.models", "heedful.training", "heedful.decoding", "heedful.data"],

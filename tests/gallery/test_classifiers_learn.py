@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from tests.training.toy import Log
+from tests.training.learning import learn
 
 from heedful.data.batch import Batch, collate
 from heedful.decoding.config import BeamSearch
@@ -15,12 +15,9 @@ from heedful.decoding.translator import Translator
 from heedful.gallery.pooling.config import PoolingConfig
 from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
 from heedful.recipe.tables import build_model
-from heedful.tasks.table import task_of, translator_of
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
-from heedful.training.checkpoint import CheckpointFolder
-from heedful.training.config import TrainingConfig
-from heedful.training.loop import Trainer, Validation
 
 FILLERS = [f"f{number}" for number in range(12)]
 KEYWORDS = {"p1": "red", "p2": "red", "q1": "blue", "q2": "blue", "r1": "green", "r2": "green"}
@@ -73,18 +70,8 @@ def trained(
     torch.manual_seed(1)
     config = PoolingConfig.model_validate({**SMALL, **settings})
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
-    shape = {"max_updates": updates, "warmup_steps": 20, "validate_every": updates, "label_smoothing": 0.0}
-    training = TrainingConfig.model_validate({"schedule": "linear", "learning_rate": 0.02, **shape})
-    trainer = Trainer(
-        model,
-        task_of(model).objective(training),
-        training,
-        d_model=16,
-        seed=1,
-        checkpoints=CheckpointFolder(folder, 1),
-        log=Log([]),
-    )
-    trainer.run(batch_at, lambda _model: Validation({}, 0.0))
+    rate = {"learning_rate": 0.02, "label_smoothing": 0.0, "warmup_steps": 20}
+    learn(model, batch_at, folder, {**rate, "max_updates": updates})
     return translator_of(model, tokenizers, BeamSearch())
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from tests.training.toy import Log
+from tests.training.learning import learn
 
 from heedful.data.batch import Batch, collate
 from heedful.decoding.config import BeamSearch
@@ -18,12 +18,9 @@ from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits
 from heedful.models.config import ModelConfig
 from heedful.recipe.tables import build_model
-from heedful.tasks.table import task_of, translator_of
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
-from heedful.training.checkpoint import CheckpointFolder
-from heedful.training.config import TrainingConfig
-from heedful.training.loop import Trainer, Validation
 
 ROWS = 32
 
@@ -93,19 +90,8 @@ def learned(config: ModelConfig, item: Callable[[random.Random], Item], n_update
 
     torch.manual_seed(1)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
-    updates = {"max_updates": n_updates, "warmup_steps": 20, "validate_every": n_updates, "clip_norm": 1.0}
-    rate = {"schedule": "linear", "learning_rate": 3e-3, "label_smoothing": 0.0}
-    training = TrainingConfig.model_validate({**rate, **updates})
-    trainer = Trainer(
-        model,
-        task_of(model).objective(training),
-        training,
-        d_model=16,
-        seed=1,
-        checkpoints=CheckpointFolder(folder, 1),
-        log=Log([]),
-    )
-    trainer.run(batch_at, lambda _: Validation({}, 0.0))
+    rate = {"learning_rate": 3e-3, "label_smoothing": 0.0, "warmup_steps": 20, "clip_norm": 1.0}
+    learn(model, batch_at, folder, {**rate, "max_updates": n_updates})
     return translator_of(model, tokenizers, BeamSearch())
 
 

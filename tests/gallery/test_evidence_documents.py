@@ -2,9 +2,8 @@
 
 import pytest
 import torch
+from tests.gallery.maps import maps_of
 
-from heedful.attention import Map
-from heedful.data.batch import collate
 from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.coupled.config import CoupledConfig
@@ -12,8 +11,6 @@ from heedful.gallery.esim.config import InferenceConfig
 from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits, overlap_of_heads
 from heedful.models.config import ModelConfig
-from heedful.models.interface import EncoderOnly
-from heedful.models.recording import recorded_maps
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
@@ -30,16 +27,6 @@ def translator(config: ModelConfig) -> Translator:
     torch.manual_seed(3)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     return translator_of(model, tokenizers, BeamSearch())
-
-
-def maps_of(asked: Translator, source: str) -> list[Map]:
-    """Straight from the model."""
-    assert isinstance(asked.backend.model, EncoderOnly)
-    batch = collate([(asked.tokenizers.source.encode(source), [])], [0])
-    model = asked.backend.model.eval()
-    with recorded_maps(model) as maps:
-        model.predict(batch.src, batch.src_mask)
-    return maps
 
 
 @pytest.mark.parametrize("reading", ["hierarchical", "flat-attention"])

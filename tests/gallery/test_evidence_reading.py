@@ -2,16 +2,13 @@
 
 import pytest
 import torch
+from tests.gallery.maps import maps_of
 
-from heedful.attention import Map
-from heedful.data.batch import collate
 from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.reading.evidence import keys_read, supporting_fact_hits
 from heedful.models.config import ModelConfig, TransformerConfig
-from heedful.models.interface import EncoderOnly
-from heedful.models.recording import recorded_maps
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
@@ -26,16 +23,6 @@ def translator(config: ModelConfig) -> Translator:
     tokenizers = train_tokenizers(TokenizerConfig(joint=True, source=WORDS), [("a b c", "d e")], seed=1)
     torch.manual_seed(3)
     return translator_of(build_model(config, len(tokenizers.source), len(tokenizers.target)), tokenizers, BeamSearch())
-
-
-def maps_of(asked: Translator, source: str) -> list[Map]:
-    """Straight from the model."""
-    assert isinstance(asked.backend.model, EncoderOnly)
-    batch = collate([(asked.tokenizers.source.encode(source), [])], [0])
-    model = asked.backend.model.eval()
-    with recorded_maps(model) as maps:
-        model.predict(batch.src, batch.src_mask)
-    return maps
 
 
 def sentences_read(asked: Translator, source: str) -> list[int]:

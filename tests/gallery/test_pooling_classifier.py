@@ -284,8 +284,14 @@ class TestSampling:
     [
         ({"encoder": "rnn", "pooling": "mean", "d_hidden": 7}, "`d_hidden` must be even, half for each direction"),
         ({"encoder": "transformer", "pooling": "mean", "n_heads": 3}, r"`n_heads` must divide `d_model` \(8\)"),
-        ({"encoder": "disan", "pooling": "mean", "layer_mix": True}, "`layer_mix` needs `encoder`"),
-        ({"encoder": "rnn", "pooling": "mean", "layer_mix": True}, "with `n_layers` = 1"),
+        (
+            {"encoder": "disan", "pooling": "mean", "layer_mix": True},
+            '`layer_mix` is of `encoder` = "rnn" or "transformer"',
+        ),
+        (
+            {"encoder": "rnn", "pooling": "mean", "layer_mix": True},
+            "`layer_mix` needs two layers or more, but `n_layers` is 1",
+        ),
         ({"encoder": "rnn", "pooling": "mean", "query": "first"}, '`query` is of `pooling` = "attention" or "hard"'),
         ({"encoder": "rnn", "pooling": "max", "reads": "embedded"}, '`reads` is of `pooling` = "attention" or "hard"'),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.training.toy import Log, scores
+from tests.training.learning import learn
 
 from heedful.data.batch import Batch, collate
 from heedful.decoding.config import BeamSearch
@@ -14,12 +14,9 @@ from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.reading.evidence import supporting_fact_hits
 from heedful.models.config import ModelConfig
 from heedful.recipe.tables import build_model
-from heedful.tasks.table import task_of, translator_of
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
-from heedful.training.checkpoint import CheckpointFolder
-from heedful.training.config import TrainingConfig
-from heedful.training.loop import Trainer
 
 PEOPLE, PLACES = ("ann", "bob", "cy"), ("garden", "hall", "kitchen", "office")
 WORDS = SideConfig(kind="words", separator="|||")
@@ -54,19 +51,8 @@ def learned(config: ModelConfig, folder: Path) -> Translator:
 
     torch.manual_seed(1)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
-    updates = {"max_updates": UPDATES, "warmup_steps": 20, "validate_every": UPDATES, "clip_norm": 1.0}
-    rate = {"schedule": "linear", "learning_rate": 1e-2, "label_smoothing": 0.0}
-    training = TrainingConfig.model_validate({**rate, **updates})
-    trainer = Trainer(
-        model,
-        task_of(model).objective(training),
-        training,
-        d_model=16,
-        seed=1,
-        checkpoints=CheckpointFolder(folder, 1),
-        log=Log([]),
-    )
-    trainer.run(batch_at, scores(1.0))
+    rate = {"learning_rate": 1e-2, "label_smoothing": 0.0, "warmup_steps": 20, "clip_norm": 1.0}
+    learn(model, batch_at, folder, {**rate, "max_updates": UPDATES})
     return translator_of(model, tokenizers, BeamSearch())
 
 

@@ -8,18 +8,31 @@ from typing import Any
 
 import pytest
 import tomlkit
+from safetensors.torch import load_file, save_file
 from tests.pipeline.little import QUICK, TRAINING, WORDS, little_run, untrained_bundle
 from tests.pipeline.test_encoder_only import TAGGER, write_tagged
 
-from heedful.config import read_toml
+from heedful.config import read_toml, to_tree
 from heedful.decoding.config import BeamSearch, MBRSearch, SampleSearch, SearchConfig
 from heedful.export.targets import open_export, write_export
-from heedful.models.bundle import load_bundle
+from heedful.models.bundle import Bundle, load_bundle, save_bundle
 from heedful.pipeline.load import load, recipe_of
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import load_recipe, stored_recipe
+from heedful.recipe.tables import build_model
 from heedful.records.checksums import SUMS
 from heedful.records.run import Run
+from heedful.text.tokenizer import train_tokenizers
+
+CLASSIFIER = (
+    "data.catalogue=keywords",
+    "model.kind=pooling-classifier",
+    "model.d_model=8",
+    "tokenizer.joint=false",
+    "tokenizer.source.kind=words",
+    "tokenizer.target.kind=words",
+    "evaluation.metrics=['accuracy']",
+)
 
 # What those versions wrote into every recipe that they stored: all settings of all methods but those that were not set.
 FLAT = {
@@ -34,6 +47,7 @@ FLAT = {
     "mbr_utility": "chrf",
     "shortlist": False,
 }
+ENCODER_ONLY = {**FLAT, "beam": 1, "length_penalty": 0.6}  # of a model without a decoder
 CASES: list[tuple[dict[str, Any], SearchConfig]] = [
     ({}, BeamSearch(beam=4, length_penalty=0.5, max_extra=2)),
     ({"top_k": 3, "mbr_utility": "bleu", "seed": 9}, BeamSearch(beam=4, length_penalty=0.5, max_extra=2)),
@@ -126,6 +140,36 @@ def test_a_beam_that_a_tagger_had(tmp_path: Path, heedful: Callable) -> None:
     """It did nothing, and was let stand there."""
     settings = [*write_tagged(tmp_path / "data"), *TRAINING, *WORDS, *TAGGER, *QUICK]
     made = train(load_recipe(None, settings).config, tmp_path / "run").run
-    run = as_earlier(made, {**FLAT, "beam": 1, "length_penalty": 0.6})
+    run = as_earlier(made, ENCODER_ONLY)
     assert load(run).search == recipe_of(run).search == BeamSearch(max_extra=2)
     assert heedful("evaluate", str(run), "--json").code == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("model.encoder=none", "model.pooling=mean"),
+        ("model.encoder=disan", "model.pooling=source2token"),
+        ("model.encoder=rnn", "model.pooling=hard"),
+    ],
+    ids=["mean", "disan", "hard"],
+)
+def test_a_classifier(settings: tuple[str, ...], tmp_path: Path) -> None:
+    """All encoders and poolings were of one kind, and the baseline of the reward was the model's own."""
+    recipe = load_recipe(None, [*CLASSIFIER, *settings]).config
+    tokenizers = train_tokenizers(recipe.tokenizer, [("a b c", "red"), ("b c", "blue")], seed=1)
+    model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))
+    save_bundle(tmp_path / "model", Bundle(model, tokenizers, to_tree(recipe), recipe.model), "# Random weights\n")
+    wanted = [one.text for one in load(tmp_path / "model").translate(["a b", "c"])]
+    stored = read_toml(tmp_path / "model" / "recipe.toml").values
+    as_earlier(tmp_path / "model", ENCODER_ONLY)
+    earlier = {**stored, "model": {**stored["model"], "kind": "classifier"}, "search": ENCODER_ONLY}
+    (tmp_path / "model" / "recipe.toml").write_text(tomlkit.dumps(earlier))
+    weights = load_file(tmp_path / "model" / "model.safetensors")
+    renamed = {
+        name.removeprefix("pooling.") if name.endswith("baseline.value") else name: weights[name] for name in weights
+    }
+    save_file(renamed, tmp_path / "model" / "model.safetensors")
+    found = load(tmp_path / "model")
+    assert [one.text for one in found.translate(["a b", "c"])] == wanted
+    assert recipe_of(tmp_path / "model").model == recipe.model

@@ -5,19 +5,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.training.toy import Log, held_out_loss
+from tests.training.learning import learn
+from tests.training.toy import held_out_loss
 
 from heedful.data.batch import Batch, collate
 from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig
 from heedful.models.kinds import build_model
-from heedful.tasks.table import task_of, translator_of
+from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
-from heedful.training.checkpoint import CheckpointFolder
-from heedful.training.config import TrainingConfig
-from heedful.training.loop import Trainer
 
 LETTERS = "a b c d e f g h"
 _SIZES: dict[str, object] = {"d_model": 32, "d_hidden": 64, "tie": "all", "dropout": 0.0}
@@ -45,18 +43,8 @@ def reverser(config: ModelConfig, folder: Path) -> Translator:
 
     torch.manual_seed(1)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
-    updates = {"max_updates": 400, "warmup_steps": 40, "validate_every": 400, "clip_norm": 1.0}
-    training = TrainingConfig.model_validate({"schedule": "linear", "learning_rate": 5e-3, **updates})
-    trainer = Trainer(
-        model,
-        task_of(model).objective(training),
-        training,
-        d_model=32,
-        seed=1,
-        checkpoints=CheckpointFolder(folder, 1),
-        log=Log([]),
-    )
-    trainer.run(batch_at, held_out_loss)
+    settings = {"learning_rate": 5e-3, "warmup_steps": 40, "max_updates": 400, "clip_norm": 1.0}
+    learn(model, batch_at, folder, settings, held_out_loss)
     return translator_of(model, tokenizers, BeamSearch(beam=1))
 
 

@@ -32,12 +32,9 @@ class Ensemble(Seq2Seq):
             found = ", ".join(map(str, sorted(sizes))) or "nothing"
             raise ValueError(f"`models` must be at least one, all with one target vocabulary, but are of {found} ids.")
         self.members = nn.ModuleList(models)
+        self._models = list(models)
         self.mean: Mean = mean
         self._widths = [model.output_weight().shape[1] for model in models]
-
-    @property
-    def _models(self) -> list[Seq2Seq]:
-        return [model for model in self.members if isinstance(model, Seq2Seq)]
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
         if is_recording():

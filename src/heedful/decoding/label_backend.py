@@ -17,7 +17,7 @@ from heedful.decoding.backend import END, UNSPLIT, Backend, Ids, Pair
 from heedful.decoding.config import BeamSearch, SearchConfig, unused_without_decoder
 from heedful.decoding.ctc import ctc_hypotheses, ctc_log_p, path_log_p
 from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilities
-from heedful.decoding.segments import batches
+from heedful.decoding.segments import in_batches
 from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.models.device import device_of
 from heedful.models.inference import Prepared, for_inference
@@ -81,24 +81,22 @@ class EncoderOnlyBackend(Backend):
             message = "Prefixes and constraints need a decoder, but this model is encoder-only."
             raise ConfigError(message, hint="Leave them out.")
         ready = self.prepared.ready(self.search.precision)
-        found: list[list[Hypothesis]] = [[] for _ in sources]
-        for numbers in batches([len(ids) for ids in sources], self.search.max_tokens):
+
+        def found(numbers: list[int]) -> list[list[Hypothesis]]:
             batch = self._batch([(sources[number], ()) for number in numbers])
-            some = self.found(ready.predict(batch.src, batch.src_mask), n_best)
-            for number, hypotheses in zip(numbers, some, strict=True):
-                found[number] = hypotheses
-        return found
+            return self.found(ready.predict(batch.src, batch.src_mask), n_best)
+
+        return in_batches([len(ids) for ids in sources], self.search.max_tokens, found)
 
     def log_p(self, pairs: Sequence[Pair]) -> list[list[float]]:
         self.model.eval()
-        found: list[list[float]] = [[] for _ in pairs]
-        for numbers in batches([max(map(len, pair)) for pair in pairs], self.search.max_tokens):
+
+        def given(numbers: list[int]) -> list[list[float]]:
             batch = self._batch([pairs[number] for number in numbers])
             prediction = self.model.predict(batch.src, batch.src_mask)
-            rows = self.given(prediction, [pairs[number][1] for number in numbers])
-            for number, row in zip(numbers, rows, strict=True):
-                found[number] = row
-        return found
+            return self.given(prediction, [pairs[number][1] for number in numbers])
+
+        return in_batches([max(map(len, pair)) for pair in pairs], self.search.max_tokens, given)
 
     def trace(self, pair: Pair, source: Sequence[str], target: Sequence[str]) -> Trace:
         self.model.eval()

@@ -5,8 +5,8 @@ Knows ids and a tokeniser, no model.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from heedful.decoding.backend import END
 from heedful.decoding.search import Hypothesis
@@ -14,6 +14,8 @@ from heedful.decoding.translation import Candidate, Token, Translation
 from heedful.text.normalise import is_blank
 from heedful.text.tokenizer import Tokenizer
 from heedful.text.vocabulary import UNK
+
+T = TypeVar("T")
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？])")
 
@@ -59,6 +61,16 @@ def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         batch.append(number)
     if batch:
         yield batch
+
+
+def in_batches(lengths: Sequence[int], budget: int, compute: Callable[[list[int]], Sequence[T]]) -> list[T]:
+    """Compute something of each sequence, a batch at once: `compute` gets the numbers of those in a batch. Results are
+    in the order of the sequences.
+    """
+    found: dict[int, T] = {}
+    for numbers in batches(lengths, budget):
+        found.update(zip(numbers, compute(numbers), strict=True))
+    return [found[number] for number in range(len(lengths))]
 
 
 def join_segments(

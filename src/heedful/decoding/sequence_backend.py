@@ -15,7 +15,7 @@ from heedful.decoding.beam import beam_search
 from heedful.decoding.config import BeamSearch, MBRSearch, SampleSearch, SearchConfig
 from heedful.decoding.sampling import sample
 from heedful.decoding.search import Hypothesis, Request, Step
-from heedful.decoding.segments import batches
+from heedful.decoding.segments import in_batches
 from heedful.decoding.shortlist import Narrow, Shortlist
 from heedful.decoding.stepping import greedy_search
 from heedful.errors import ConfigError
@@ -78,21 +78,21 @@ class SequenceBackend(Backend):
 
     def hypotheses(self, sources: Sequence[Ids], requests: Sequence[Request], n_best: int) -> list[list[Hypothesis]]:
         ready, shortlist = self.prepared.ready(self.search.precision), self._shortlist()
-        found: list[list[Hypothesis]] = [[] for _ in sources]
-        for numbers in batches([len(ids) for ids in sources], max(1, self.search.max_tokens // self.rows(n_best))):
-            some = self._batch(ready, shortlist, [sources[n] for n in numbers], [requests[n] for n in numbers], n_best)
-            for number, hypotheses in zip(numbers, some, strict=True):
-                found[number] = hypotheses
-        return found
+
+        def found(numbers: list[int]) -> list[list[Hypothesis]]:
+            return self._batch(ready, shortlist, [sources[n] for n in numbers], [requests[n] for n in numbers], n_best)
+
+        budget = max(1, self.search.max_tokens // self.rows(n_best))
+        return in_batches([len(ids) for ids in sources], budget, found)
 
     def log_p(self, pairs: Sequence[Pair]) -> list[list[float]]:
         self.model.eval()
-        found: list[list[float]] = [[] for _ in pairs]
-        for numbers in batches([max(map(len, pair)) for pair in pairs], self.search.max_tokens):
+
+        def scored(numbers: list[int]) -> list[list[float]]:
             rows = self._teacher_forced(collate([pairs[n] for n in numbers], numbers).to(self.device))
-            for number, row in zip(numbers, rows, strict=True):
-                found[number] = row[: len(pairs[number][1]) + 1]
-        return found
+            return [row[: len(pairs[n][1]) + 1] for n, row in zip(numbers, rows, strict=True)]
+
+        return in_batches([max(map(len, pair)) for pair in pairs], self.search.max_tokens, scored)
 
     def trace(self, pair: Pair, source: Sequence[str], target: Sequence[str]) -> Trace:
         self.model.eval()

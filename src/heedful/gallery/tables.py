@@ -14,7 +14,12 @@ from heedful.gallery.top_k.task import Recall
 from heedful.models.kinds import Kind
 
 GALLERY_KINDS = (
-    Kind(PoolingConfig, "heedful.gallery.pooling.model:build_pooling_classifier"),
+    Kind(
+        PoolingConfig,
+        "heedful.gallery.pooling.model:build_pooling_classifier",
+        formerly="classifier",
+        renamed={"baseline.value": "pooling.baseline.value"},
+    ),
     Kind(HierarchicalConfig, "heedful.gallery.hierarchical.model:Hierarchical"),
     Kind(InferenceConfig, "heedful.gallery.esim.model:ESIM"),
     Kind(CoupledConfig, "heedful.gallery.coupled.model:Coupled"),

@@ -115,7 +115,7 @@ def _check_settings(folder: Path, facts: Tree) -> None:
 
 def _model(folder: Path, config: ModelConfig, kinds: Kinds, tokenizers: Tokenizers) -> Model:
     """Build the model of these settings, only if the weights are those of such a model."""
-    shapes = read_shapes(folder / FILE)
+    shapes = kinds.with_names_of_today(config, read_shapes(folder / FILE))
     refuse_impossible_sizes(config, shapes, folder / FILE)
     sizes = len(tokenizers.source), len(tokenizers.target)
     try:
@@ -124,7 +124,7 @@ def _model(folder: Path, config: ModelConfig, kinds: Kinds, tokenizers: Tokenize
     except ValueError as error:
         raise HeedfulError(f"{folder / 'recipe.toml'}: {error}", hint="Copy the whole folder again.") from None
     model = kinds.build(config, *sizes)
-    load_weights(model, read_tensors(folder / FILE), folder / FILE)
+    load_weights(model, kinds.with_names_of_today(config, read_tensors(folder / FILE)), folder / FILE)
     return model
 
 

@@ -3,7 +3,8 @@
 Knows no label as text. B sentences, S source length with EOS, D d_model, V target vocabulary.
 """
 
-from typing import final
+from collections.abc import Callable
+from typing import TypeVar, final
 
 import numpy as np
 import torch
@@ -15,12 +16,14 @@ from heedful.attention import Mask
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
 from heedful.layers.mix import LayerMix
-from heedful.models.classifier_config import ClassifierConfig
+from heedful.models.classifier_config import ClassifierConfig, SourceClassifierConfig
 from heedful.models.encoders import Encoder, RecurrentEncoder, pre_norm_encoder
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.poolings import EncodedSentences, Last, Max, Mean, SentencePooling
 from heedful.models.recording import record
 from heedful.text.vocabulary import EOS
+
+C = TypeVar("C", bound=SourceClassifierConfig)
 
 
 @final
@@ -79,22 +82,40 @@ def readable(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Bool[Ten
 
 def build_classifier(config: ClassifierConfig, source_size: int, target_size: int) -> Classifier:
     """Build the network of these settings."""
+    return assemble(config, source_size, target_size, build_encoder, build_pooling)
+
+
+def assemble(
+    config: C,
+    source_size: int,
+    target_size: int,
+    encoder_of: Callable[[C], Encoder | None],
+    pooling_of: Callable[[C, int], SentencePooling],
+) -> Classifier:
+    """Build a classifier. `pooling_of` gets the width of what it reads: the encoder's, or that of embeddings."""
     embed = Embedding(source_size, config.d_model, scaled=True)
-    encoder = _encoder(config)
+    encoder = encoder_of(config)
     mix = LayerMix(config.n_layers) if config.layer_mix else None
-    pooling = _pooling(config, config.d_model if encoder is None else encoder.width)
+    pooling = pooling_of(config, config.d_model if encoder is None else encoder.width)
     return Classifier(embed, encoder, mix, pooling, target_size=target_size, dropout=config.dropout)
 
 
-def _encoder(config: ClassifierConfig) -> Encoder | None:
-    if config.encoder == "none":
-        return None
-    if config.encoder == "transformer":
-        return pre_norm_encoder(config.d_model, config.n_heads, config.n_layers, config.dropout)
-    return RecurrentEncoder(config.d_model, config.d_hidden, config.cell, config.n_layers, dropout=config.dropout)
+def build_encoder(config: SourceClassifierConfig) -> Encoder | None:
+    """Build what reads the words in their context; None reads each by itself."""
+    match config.encoder:
+        case "none":
+            return None
+        case "rnn":
+            width, cell, n_layers = config.d_hidden, config.cell, config.n_layers
+            return RecurrentEncoder(config.d_model, width, cell, n_layers, dropout=config.dropout)
+        case "transformer":
+            return pre_norm_encoder(config.d_model, config.n_heads, config.n_layers, config.dropout)
+        case unknown:
+            raise ValueError(f"`encoder` must be that of a classifier, but is {unknown!r}.")
 
 
-def _pooling(config: ClassifierConfig, width: int) -> SentencePooling:
+def build_pooling(config: SourceClassifierConfig, width: int) -> SentencePooling:
+    """Build what makes one vector of words whose vectors have this width."""
     match config.pooling:
         case "mean":
             return Mean(width)
@@ -102,3 +123,5 @@ def _pooling(config: ClassifierConfig, width: int) -> SentencePooling:
             return Max(width)
         case "last":
             return Last(width, recurrent=config.encoder == "rnn")
+        case unknown:
+            raise ValueError(f"`pooling` must be that of a classifier, but is {unknown!r}.")

@@ -19,6 +19,18 @@ Tie = Literal["none", "decoder", "all"]
 Labels = Literal["word", "source"]
 
 
+def check_directions(d_hidden: int) -> None:
+    """Raise ValueError for a width of states that two directions cannot share equally."""
+    if d_hidden % 2:
+        raise ValueError(f"`d_hidden` must be even, half for each direction, but is {d_hidden}")
+
+
+def check_heads(d_model: int, n_heads: int) -> None:
+    """Raise ValueError for a width that the heads cannot share equally."""
+    if d_model % n_heads:
+        raise ValueError(f"`n_heads` must divide `d_model` ({d_model}), but is {n_heads}")
+
+
 class ModelConfig(Config, ABC):
     """What every model has, whatever its `kind`: `d_model`, the width of embeddings and of the vectors that predict;
     `dropout`; and what it may `tie`, with the meaning that `TransformerConfig` gives them.
@@ -30,6 +42,8 @@ class ModelConfig(Config, ABC):
     """What has one label each: a word of the source, or the whole of it; None where targets have any length."""
     one_vocabulary: ClassVar[bool] = False
     """Whether labels are words of the source, so that both sides share one vocabulary."""
+    limits: ClassVar[frozenset[str]] = frozenset()
+    """Settings that only refuse what is larger: nothing of their size is built."""
 
     kind: str
     d_model: Count
@@ -140,8 +154,8 @@ class TransformerConfig(ModelConfig):
 
     @model_validator(mode="after")
     def _heads_fit(self) -> "TransformerConfig":
-        if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
-            raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
+        if self.d_k is None or self.d_v is None:
+            check_heads(self.d_model, self.n_heads)
         return self
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability, check_directions
 
 Number = TypeVar("Number", int, NDArray[np.integer])
 
@@ -44,8 +44,7 @@ class CTCConfig(EncoderOnlyConfig):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "CTCConfig":
-        if self.d_hidden % 2:
-            raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
+        check_directions(self.d_hidden)
         if self.stride > 1 and self.upsample > 1:
             raise ValueError("`stride` makes places fewer and `upsample` more: one of them must be 1")
         if self.band_shift and self.band_shift >= (self.frame_width or 0):

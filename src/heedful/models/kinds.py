@@ -3,9 +3,9 @@
 The core's kinds are here; `heedful.recipe.tables` joins those of the gallery.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Union, final
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, Union, final
 
 from pydantic import Field, Tag, create_model
 
@@ -19,13 +19,18 @@ from heedful.sections import by_kind
 if TYPE_CHECKING:
     from heedful.models.interface import Model
 
+T = TypeVar("T")
+
 
 class Kind(NamedTuple):
-    """A kind of model: the class of its settings, and "module:name" of what builds its network, imported when
-    one is built."""
+    """A kind of model: the class of its settings, "module:name" of what builds its network, imported when one is
+    built; the kind of which it was a part in earlier versions, and weights that had other names there.
+    """
 
     config: type[ModelConfig]
     network: str
+    formerly: str | None = None
+    renamed: Mapping[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -49,20 +54,40 @@ class Kinds:
         tagged = tuple(Annotated[kind.config, Tag(kind.name)] for kind in self._kinds)
         return Annotated[Union[tagged], by_kind(self._kinds[0].name)]  # noqa: UP007  (made of a tuple)
 
+    def upgraded(self, table: Any) -> Any:
+        """Return a stored `model` table in today's form: one with settings that its kind has no more, and another kind
+        took over, is of that other.
+        """
+        if not isinstance(table, dict):
+            return table
+        own = {name for kind in self._kinds if kind.name == table.get("kind") for name in kind.config.model_fields}
+        for kind in self._kinds:
+            if kind.formerly == table.get("kind") and (table.keys() - own) & kind.config.model_fields.keys():
+                return {**table, "kind": kind.name}
+        return table
+
     def config_of(self, recipe: Tree, origin: str) -> ModelConfig:
-        """Read the `model` table of a recipe, and no other. Raises ConfigError where it does not hold."""
+        """Read the `model` table of a stored recipe, and no other. Raises ConfigError where it does not hold."""
         field = (self.annotation, Field(description="the table [model]"))
         holder = create_model("ModelTable", __base__=Config, model=field)
-        return resolve(holder, [Layer(origin, {"model": recipe.get("model", {})})]).config.model
+        return resolve(holder, [Layer(origin, {"model": self.upgraded(recipe.get("model", {}))})]).config.model
+
+    def with_names_of_today(self, config: ModelConfig, weights: Mapping[str, T]) -> dict[str, T]:
+        """Return weights, or what is known of each, under the names that a model of these settings has for them."""
+        renamed = self._of(config).renamed
+        return {renamed.get(name, name): value for name, value in weights.items()}
 
     def build(self, config: ModelConfig, source_size: int, target_size: int) -> "Model":
         """Build a freshly initialised model for vocabularies of these sizes; torch's global generator decides its
         weights. Raises TypeError for settings of a kind that is not in the table.
         """
+        module, _, name = self._of(config).network.partition(":")
+        return getattr(import_module(module), name)(config, source_size, target_size)
+
+    def _of(self, config: ModelConfig) -> Kind:
         for kind in self._kinds:
             if type(config) is kind.config:
-                module, _, name = kind.network.partition(":")
-                return getattr(import_module(module), name)(config, source_size, target_size)
+                return kind
         raise TypeError(f"`config` must be that of a known kind, but is of {config.kind!r}.")
 
 

@@ -25,6 +25,8 @@ def refuse_impossible_sizes(config: ModelConfig, shapes: Mapping[str, Sequence[i
     """
     numbers = sum(prod(shape) for shape in shapes.values())
     for name, value in _sizes(config):
+        if name in config.limits:
+            continue
         deep = name.endswith(DEEP)
         most = max(USUAL_DEPTH, len(shapes)) if deep else max(USUAL_SIZE, numbers)
         if value > most:

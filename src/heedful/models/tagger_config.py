@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability, check_heads
 from heedful.sections import only_with
 
 _RECURRENT = ("gru", "lstm")
@@ -53,8 +53,8 @@ class TaggerConfig(EncoderOnlyConfig):
 
     @model_validator(mode="after")
     def _widths_fit(self) -> "TaggerConfig":
-        if self.encoder == "transformer" and self.d_model % self.n_heads:
-            raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
+        if self.encoder == "transformer":
+            check_heads(self.d_model, self.n_heads)
         if self.encoder in _RECURRENT and self.bidirectional and self.d_hidden % 2:
             raise ValueError(f"`d_hidden` must be even where `bidirectional` is true, but is {self.d_hidden}")
         if self.layer_mix and self.n_layers == 1:

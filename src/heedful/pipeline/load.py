@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from heedful.config import Layer, resolve, to_tree
+from heedful.decoding.config import search_of
 from heedful.decoding.ensemble import Ensemble, Mean
 from heedful.decoding.shortlist import load_shortlist
 from heedful.decoding.translator import Translator
@@ -57,7 +58,7 @@ def load(path: str | Path, device: DeviceName = "auto") -> Translator:
     """
     bundle, best = load_model(Path(path)), best_checkpoint(Path(path))
     shortlist = load_shortlist(bundle_folder(Path(path)), bundle.tokenizers) if best is None else None
-    search = resolve(Recipe, [upgraded_recipe(Layer(str(path), bundle.recipe))]).config.search
+    search = search_of(upgraded_recipe(Layer(str(path), bundle.recipe)).values, str(path))
     return translator_of(bundle.model.to(choose_device(device)), bundle.tokenizers, search, shortlist)
 
 

@@ -88,12 +88,15 @@ def read_stored(path: Path) -> Layer:
 
 def upgraded_recipe(layer: Layer) -> Layer:
     """Return a stored recipe in today's form."""
-    search = layer.values.get("search")
-    if not isinstance(search, dict) or "method" in search:
-        return layer
-    if not _searches(layer.values.get("model", {})):  # earlier versions let a beam stand there
-        search = {key: value for key, value in search.items() if key != "beam"}
-    return layer._replace(values={**layer.values, "search": upgraded(search)})
+    values = dict(layer.values)
+    if "model" in values:
+        values["model"] = KINDS.upgraded(values["model"])
+    search = values.get("search")
+    if isinstance(search, dict) and "method" not in search:
+        if not _searches(values.get("model", {})):  # earlier versions let a beam stand there
+            search = {key: value for key, value in search.items() if key != "beam"}
+        values["search"] = upgraded(search)
+    return layer._replace(values=values)
 
 
 def _searches(model: Tree) -> bool:

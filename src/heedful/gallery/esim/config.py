@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability, check_directions
 
 
 class InferenceConfig(EncoderOnlyConfig):
@@ -24,8 +24,7 @@ class InferenceConfig(EncoderOnlyConfig):
 
     @model_validator(mode="after")
     def _directions_fit(self) -> "InferenceConfig":
-        if self.d_hidden % 2:
-            raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
+        check_directions(self.d_hidden)
         return self
 
     @property

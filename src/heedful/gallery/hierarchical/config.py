@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability, check_directions
 from heedful.sections import only_with
 
 
@@ -39,8 +39,7 @@ class HierarchicalConfig(EncoderOnlyConfig):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "HierarchicalConfig":
-        if self.d_hidden % 2:
-            raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
+        check_directions(self.d_hidden)
         return self
 
     @property

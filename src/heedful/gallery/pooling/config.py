@@ -2,54 +2,32 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.models.classifier_config import SourceClassifierConfig
+from heedful.models.config import Count
 from heedful.sections import only_with
 
 ASKING = ("attention", "hard")  # the poolings with one query
-LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
-
-
 Weight = Annotated[float, Field(ge=0)]
 
 
-class PoolingConfig(EncoderOnlyConfig):
+class PoolingConfig(SourceClassifierConfig):
     """One label for a whole source: an encoder of its words, a pooling, and a hidden layer.
     [Lin 2017; Shen 2018; Xu 2015; Yang 2016]
 
     Settings that name an encoder or a pooling are of that one alone.
     """
 
-    labels: ClassVar[Labels | None] = "source"
+    limits: ClassVar[frozenset[str]] = frozenset({"max_scores"})
 
     kind: Literal["pooling-classifier"] = "pooling-classifier"  # pyright: ignore[reportIncompatibleVariableOverride]
-    encoder: Literal["none", "rnn", "transformer", "disan", "disan-scalar"] = Field(
+    encoder: Literal["none", "rnn", "transformer", "disan", "disan-scalar"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         description="none: embeddings; rnn: both directions; disan: feature-wise self-attention, forward and backward"
     )
-    pooling: Literal[
+    pooling: Literal[  # pyright: ignore[reportIncompatibleVariableOverride]
         "mean", "max", "last", "attention", "structured", "source2token", "hard", "keywords", "first-n", "random-n"
     ] = Field(description="what makes one vector of all words; hard: of one of them")
-    d_model: Count = Field(default=64, description="width of embeddings, of most encoders, and of the hidden layer")
-    d_hidden: Count = Field(
-        default=64,
-        description="rnn: width of the states; each direction has half of it",
-        json_schema_extra=only_with({"encoder": ("rnn",)}),
-    )
-    cell: Literal["gru", "lstm"] = Field(
-        default="lstm", description="rnn: gru | lstm", json_schema_extra=only_with({"encoder": ("rnn",)})
-    )
-    n_layers: Count = Field(
-        default=1,
-        description="rnn, transformer: layers",
-        json_schema_extra=only_with({"encoder": ("rnn", "transformer")}),
-    )
-    n_heads: Count = Field(
-        default=4,
-        description="transformer: attention heads; d_ff is 4 d_model, norms are pre",
-        json_schema_extra=only_with({"encoder": ("transformer",)}),
-    )
-    layer_mix: bool = Field(default=False, description="rnn, transformer: a learned mix of all layers, not the last")
     max_scores: Count = Field(
         default=50_000_000,
         description="disan: the most numbers B S^2 d_model of a batch; more are refused",
@@ -105,20 +83,6 @@ class PoolingConfig(EncoderOnlyConfig):
         description="hard: less variance by a running mean of the reward",
         json_schema_extra=only_with({"pooling": ("hard",)}),
     )
-    dropout: Probability = Field(default=0.2, description="on embeddings, between layers, and around the hidden layer")
-
-    @model_validator(mode="after")
-    def _parts_fit(self) -> "PoolingConfig":
-        if self.encoder == "rnn" and self.d_hidden % 2:
-            raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
-        if self.encoder == "transformer" and self.d_model % self.n_heads:
-            raise ValueError(f"`n_heads` must divide `d_model` ({self.d_model}), but is {self.n_heads}")
-        if self.layer_mix and (self.encoder not in LAYERED or self.n_layers == 1):
-            raise ValueError(
-                f'`layer_mix` needs `encoder` = "rnn" or "transformer" with two layers or more, but that is '
-                f'"{self.encoder}" with `n_layers` = {self.n_layers}'
-            )
-        return self
 
     @property
     def summary(self) -> str:
@@ -127,8 +91,6 @@ class PoolingConfig(EncoderOnlyConfig):
         return f"{self.kind}, encoder {self.encoder}, pooling {self.pooling}{policy}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 10 vectors a token, 30 more a layer, and the tables of scores."""
-        layered = self.encoder in LAYERED
-        vectors = (10 + 30 * self.n_layers * layered) * max(self.d_model, self.d_hidden)
-        tables = {"transformer": 3 * self.n_heads * self.n_layers, "disan": 10 * self.d_model}
-        return source * (vectors + source * tables.get(self.encoder.removesuffix("-scalar"), 0))
+        """Of DiSAN, 10 tables of scores for each feature more."""
+        tables = 10 * self.d_model if self.encoder in ("disan", "disan-scalar") else 0
+        return super().activation_count(source, target) + source * source * tables

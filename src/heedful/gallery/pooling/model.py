@@ -4,47 +4,27 @@ from heedful.gallery.pooling.config import PoolingConfig
 from heedful.gallery.pooling.directional import DirectionalEncoder
 from heedful.gallery.pooling.one_query import Asking, HardReading, OneQuery
 from heedful.gallery.pooling.poolings import Keywords, Places, SourceToTokenPooling, Structured
-from heedful.layers.embedding import Embedding
-from heedful.layers.mix import LayerMix
-from heedful.models.classifier import Classifier
-from heedful.models.encoders import Encoder, RecurrentEncoder, pre_norm_encoder
-from heedful.models.poolings import Last, Max, Mean, SentencePooling
+from heedful.models.classifier import Classifier, assemble, build_encoder, build_pooling
+from heedful.models.encoders import Encoder
+from heedful.models.poolings import SentencePooling
 
 
 def build_pooling_classifier(config: PoolingConfig, source_size: int, target_size: int) -> Classifier:
     """Build the network of these settings."""
-    embed = Embedding(source_size, config.d_model, scaled=True)
-    encoder = build_encoder(config)
-    mix = LayerMix(config.n_layers) if config.layer_mix else None
-    pooling = build_pooling(config, config.d_model if encoder is None else encoder.width)
-    return Classifier(embed, encoder, mix, pooling, target_size=target_size, dropout=config.dropout)
+    return assemble(config, source_size, target_size, _encoder, _pooling)
 
 
-def build_encoder(config: PoolingConfig) -> Encoder | None:
-    """What reads the words in their context; None reads each by itself."""
+def _encoder(config: PoolingConfig) -> Encoder | None:
     match config.encoder:
-        case "none":
-            return None
-        case "rnn":
-            return RecurrentEncoder(
-                config.d_model, config.d_hidden, config.cell, config.n_layers, dropout=config.dropout
-            )
-        case "transformer":
-            return pre_norm_encoder(config.d_model, config.n_heads, config.n_layers, config.dropout)
         case "disan" | "disan-scalar":
             weighing = "features" if config.encoder == "disan" else "words"
             return DirectionalEncoder(config.d_model, weighing, config.max_scores, config.dropout)
+        case _:
+            return build_encoder(config)
 
 
-def build_pooling(config: PoolingConfig, width: int) -> SentencePooling:
-    """What makes one vector of a sentence whose words have vectors of this width."""
+def _pooling(config: PoolingConfig, width: int) -> SentencePooling:
     match config.pooling:
-        case "mean":
-            return Mean(width)
-        case "max":
-            return Max(width)
-        case "last":
-            return Last(width, recurrent=config.encoder == "rnn")
         case "structured":
             return Structured(width, config.d_attention, config.rows, config.overlap_weight)
         case "keywords":
@@ -57,6 +37,8 @@ def build_pooling(config: PoolingConfig, width: int) -> SentencePooling:
             return SourceToTokenPooling(width)
         case "attention" | "hard":
             return _one_query(config, width)
+        case _:
+            return build_pooling(config, width)
 
 
 def _one_query(config: PoolingConfig, width: int) -> OneQuery:

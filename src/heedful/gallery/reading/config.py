@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from heedful.data.store import PairStore
 from heedful.events import Report
 from heedful.gallery.reading.absent import report_absent
-from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability
+from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability, check_directions
 from heedful.text.config import TokenizerConfig
 
 
@@ -29,8 +29,7 @@ class ReaderConfig(EncoderOnlyConfig):
 
     @model_validator(mode="after")
     def _directions_fit(self) -> "ReaderConfig":
-        if self.d_hidden % 2:
-            raise ValueError(f"`d_hidden` must be even, half for each direction, but is {self.d_hidden}")
+        check_directions(self.d_hidden)
         return self
 
     def check_recipe(self, tokenizer: TokenizerConfig, label_smoothing: float) -> None:
