@@ -1,4 +1,4 @@
-"""`heedful exposure`: what a model does behind gold tokens, as in training, beside what it does behind its own."""
+"""`heedful exposure`: what a model does after gold tokens, as in training, beside what it does after its own."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ def exposure(
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, with every place.")] = False,
 ) -> None:
-    """Measure exposure bias: token accuracy behind gold tokens and behind the model's own, and after an error.
+    """Measure exposure bias: token accuracy after gold tokens and behind the model's own, and after an error.
 
     Teacher forcing gives the model the right tokens before each place; in free running it goes on from its own, by
     greedy search. A token is right if it is the target's at its place; the end is a token.
@@ -61,7 +61,7 @@ def _print_tables(found: "Exposure") -> None:
     typer.echo("\n" + _table([header, *behind[:SHOWN]]))
     typer.echo(
         "Whole outputs, teacher-forced, are p^T: right, if each of T tokens were right with the chance p of all. "
-        f"The last table runs freely behind gold tokens, and behind a wrong one at place {found.error_at}.",
+        f"The last table runs freely after gold tokens, and behind a wrong one at place {found.error_at}.",
         err=True,
     )
 

@@ -1,6 +1,6 @@
-"""Exposure bias: how right a model is behind gold tokens, how right behind its own, and how it goes on after an error.
+"""Exposure bias: how right a model is after gold tokens, how right after its own, and how it goes on after an error.
 
-A token accuracy behind gold tokens says little of what a model writes, so it never stands alone here. Knows ids, and
+A token accuracy after gold tokens says little of what a model writes, so it never stands alone here. Knows ids, and
 texts only to encode them; no file and no command line.
 """
 
@@ -63,7 +63,7 @@ class Followed(NamedTuple):
     """One target, and what the model made of it: ids without BOS and EOS, but for `forced`."""
 
     target: Ids
-    forced: Ids  # the prediction at each place, EOS's included, behind gold tokens
+    forced: Ids  # the prediction at each place, EOS's included, after gold tokens
     free: Ids
     after_gold: Ids | None  # given the target up to the place of the error; None where it is shorter
     after_wrong: Ids | None  # the same with a wrong token at that place
@@ -81,7 +81,7 @@ def measure_exposure(
     translator: Translator, sources: Sequence[str], targets: Sequence[str], error_at: int = 1
 ) -> Exposure:
     """The exposure of a translator's model to its own tokens, on pairs of texts. Raises HeedfulError as `exposure`
-    does, for a model that answers at once, and for a pair that is too long for the model.
+    does, for an encoder-only model, and for a pair that is too long for the model.
     """
     model = translator.backend.decoder("Exposure bias")
     pairs = translator.encode_pairs(sources, targets)
@@ -90,10 +90,10 @@ def measure_exposure(
 
 
 def exposure(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int = 1, max_tokens: int = 4096) -> Exposure:
-    """What a model makes of (source, target) ids behind gold tokens and behind its own: exposure bias, measured.
+    """What a model makes of (source, target) ids after gold tokens and after its own: exposure bias, measured.
     [Ranzato 2016, 1; Bengio 2015, 1]
 
-    The forced error is at place `error_at` of each target that reaches it: behind gold tokens, the most probable token
+    The forced error is at place `error_at` of each target that reaches it: after gold tokens, the most probable token
     that is neither the gold one nor EOS stands there, and the model goes on alone.
 
     Raises HeedfulError where there is no pair, or no target reaches the place.
@@ -177,7 +177,7 @@ def _follow(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int) -> 
 
 
 class _Said(NamedTuple):
-    """Behind gold tokens: the best id at each place of each row, and the best wrong one at the place of the error."""
+    """After gold tokens: the best id at each place of each row, and the best wrong one at the place of the error."""
 
     best: list[list[int]]
     wrong: list[int]  # of no meaning on rows that end before

@@ -99,7 +99,7 @@ class TransformerEncoder(Encoder):
 
 
 def pre_norm_encoder(d_model: int, n_heads: int, n_layers: int, dropout: float) -> TransformerEncoder:
-    """The one of models that answer at once: pre-norm, relu, and d_ff = 4 d_model as in the paper."""
+    """That of encoder-only models: pre-norm, relu, and d_ff = 4 d_model as in the paper."""
     config = TransformerConfig(
         d_model=d_model,
         n_heads=n_heads,
