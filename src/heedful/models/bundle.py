@@ -40,7 +40,7 @@ FORMAT = 1
 
 
 class Bundle(NamedTuple):
-    """A model with its tokenisers its settings, and the recipe (as a plain tree) that made it."""
+    """A model with its tokenisers, its settings, and the recipe (as a plain tree) that made it."""
 
     model: Model
     tokenizers: Tokenizers

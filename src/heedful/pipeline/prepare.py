@@ -158,9 +158,8 @@ def check_data(
 ) -> list[Finding]:
     """Read train, dev and test to their ends and say what is wrong, errors first; an empty list is good news.
 
-    A split that cannot be read is a finding,
-    not an exception; a warning only, where it is the test of a named data set, which training does not need. Raises
-    ConfigError for a file or a column that was named and is not there.
+    A split that cannot be read is a finding, not an exception; a warning only, where it is the test of a named data
+    set, which training does not need. Raises ConfigError for a file or a column that was named and is not there.
     """
     limits = Limits(data.max_length, max_tokens, data.allow_overlap, whole_words=whole_words)
     return check_splits(read_splits(readers(data), None, optional_splits(data)), limits)
@@ -183,9 +182,8 @@ def _prepare(recipe: Recipe, folder: Path, report: Report) -> Tree:
 
 def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     """Which training pairs the store lacks, and why."""
-    first = bisect_left(
-        range(len(store)), 1, key=lambda index: store.origin(index) - index
-    )  # those before are all there
+    # Those before it are all there, so that their numbers are still their places.
+    first = bisect_left(range(len(store)), 1, key=lambda index: store.origin(index) - index)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in store.dropped.items() if count)
     total = len(store) + sum(store.dropped.values())
     text = f"train:{first + 1}: the first of the pairs that are left out: of {total:,} pairs {reasons}."

@@ -2,8 +2,6 @@
 
 from typing import final
 
-import torch
-
 from heedful.data.batch import Batch, labels_of
 from heedful.data.store import Possible
 from heedful.decoding.backend import Backend
@@ -22,7 +20,7 @@ from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import PAD
 from heedful.training.config import TrainingConfig
 from heedful.training.ctc import check_feasible, ctc_losses, equal_split_losses, needed_positions
-from heedful.training.objective import Loss, Objective
+from heedful.training.objective import Loss, Objective, in_precision
 
 USUAL_FRAMES = 200  # of speech
 
@@ -34,11 +32,8 @@ class CTCObjective(Objective):
     There is no distribution over labels at a position that could be smoothed.
     """
 
-    def __init__(self, config: TrainingConfig) -> None:
-        self.config = config
-
     def loss(self, model: Model, batch: Batch) -> Loss:
-        with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+        with in_precision(self.config, batch.src.device):
             prediction, labels = encoder_only(model)(batch.src, batch.src_mask), labels_of(batch.tgt_out)
             nll = (equal_split_losses if is_equal_split(model) else ctc_losses)(prediction, labels)
             return Loss(nll.sum(), nll.detach().sum(), int((labels != PAD).sum()))

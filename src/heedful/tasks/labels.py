@@ -3,7 +3,6 @@
 from typing import final
 
 import numpy as np
-import torch
 
 from heedful.data.batch import Batch, labels_of
 from heedful.data.store import PairStore
@@ -27,19 +26,16 @@ from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import EOS, PAD
 from heedful.training.config import TrainingConfig
 from heedful.training.label_losses import position_losses
-from heedful.training.objective import Loss, Objective
+from heedful.training.objective import Loss, Objective, in_precision
 
 
 @final
 class LabelObjective(Objective):
     """Label-smoothed cross-entropy at each position, and what the model adds to it."""
 
-    def __init__(self, config: TrainingConfig) -> None:
-        self.config = config
-
     def loss(self, model: Model, batch: Batch) -> Loss:
         model = encoder_only(model)
-        with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+        with in_precision(self.config, batch.src.device):
             prediction, labels = model(batch.src, batch.src_mask), labels_of(batch.tgt_out)
             smoothed, nll = position_losses(prediction, labels, self.config.label_smoothing, self.config.smoothing_over)
             added = model.added_loss(prediction, nll)

@@ -13,16 +13,20 @@ from heedful.models.interface import Model, Seq2Seq
 from heedful.tasks.task import Task
 from heedful.text.tokenizer import Tokenizers
 from heedful.training.config import TrainingConfig
-from heedful.training.objective import Loss, Objective, Replaced, label_smoothed_cross_entropy, one_position_loss
+from heedful.training.objective import (
+    Loss,
+    Objective,
+    Replaced,
+    in_precision,
+    label_smoothed_cross_entropy,
+    one_position_loss,
+)
 from heedful.training.scheduled import mix
 
 
 @final
 class SequenceObjective(Objective):
     """Label-smoothed cross-entropy of each target token, given those before it. [Vaswani 2017, 5.4]"""
-
-    def __init__(self, config: TrainingConfig) -> None:
-        self.config = config
 
     def loss(self, model: Model, batch: Batch) -> Loss:
         return self._loss(decoder(model), batch, one_position=False)
@@ -37,8 +41,7 @@ class SequenceObjective(Objective):
         return float(torch.tensor(float(len(decoder(model).output_weight()))).log())
 
     def _loss(self, model: Seq2Seq, batch: Batch, *, one_position: bool) -> Loss:
-        low = self.config.precision == "bfloat16"
-        with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
+        with in_precision(self.config, batch.src.device):
             hidden = model(batch.src, batch.src_mask, batch.tgt_in)
             measure = one_position_loss if one_position else label_smoothed_cross_entropy
             smoothing = self.config.label_smoothing, self.config.smoothing_over

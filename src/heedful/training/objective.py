@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 from heedful.data.batch import Batch
 from heedful.models.interface import Model
 from heedful.text.vocabulary import PAD
+from heedful.training.config import TrainingConfig
 
 SmoothingOver = Literal["all", "others", "non_pad"]
 CHUNK_ELEMENTS = 4_000_000  # logits held at once: rows of a chunk times V
@@ -43,8 +44,16 @@ class Replaced(NamedTuple):
     changed: int = 0
 
 
+def in_precision(config: TrainingConfig, device: torch.device) -> torch.autocast:
+    """Compute what stands in this context in the precision of training."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=config.precision == "bfloat16")
+
+
 class Objective(ABC):
     """What training minimises for one task, as its settings say; float32 sums whatever the precision."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        self.config = config
 
     @abstractmethod
     def loss(self, model: Model, batch: Batch) -> Loss:

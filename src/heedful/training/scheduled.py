@@ -25,7 +25,7 @@ from heedful.training.config import (
     ScheduledSampling,
     TrainingConfig,
 )
-from heedful.training.objective import CHUNK_ELEMENTS, Replaced
+from heedful.training.objective import CHUNK_ELEMENTS, Replaced, in_precision
 from heedful.training.progress import Window
 
 
@@ -99,8 +99,7 @@ def _predicted(
     model: Seq2Seq, batch: Batch, chosen: Bool[Tensor, "B T"], schedule: ScheduledSampling, config: TrainingConfig
 ) -> Int[Tensor, " M"]:
     """What the model says in place of the chosen inputs, row by row: input t is predicted by position t - 1."""
-    low = config.precision == "bfloat16"
-    with torch.autocast(batch.src.device.type, dtype=torch.bfloat16, enabled=low):
+    with in_precision(config, batch.src.device):
         hidden = model(batch.src, batch.src_mask, batch.tgt_in)[:, :-1][chosen[:, 1:]]  # [M D]
         size = max(1, CHUNK_ELEMENTS // len(model.output_weight()))
         return torch.cat([_chosen_ids(model.logits(rows).float(), schedule) for rows in hidden.split(size)])
