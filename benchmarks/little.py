@@ -8,8 +8,8 @@ import torch
 
 from heedful.data.corpus import Pair
 from heedful.models.bundle import Bundle, save_bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers
 

@@ -9,8 +9,8 @@ import torch
 from flops import Sizes, training_flops
 
 from heedful.data.batch import Batch
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.tasks.table import task_of
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig

@@ -10,8 +10,8 @@ from heedful.attention import MultiHeadAttention
 from heedful.gallery.layers.gates import SpatialGate
 from heedful.inspection.complexity import complexity
 from heedful.layers.position import sinusoids
-from heedful.models.config import ConvS2SConfig
 from heedful.models.convs2s import EncoderLayer
+from heedful.models.convs2s_config import ConvS2SConfig
 from heedful.models.encoders import RecurrentEncoder
 from heedful.training.config import Exponential, InverseSigmoid, Linear
 from heedful.training.scheduled import p_gold

@@ -4,8 +4,8 @@ import torch
 from flops import Sizes, forward_flops, training_flops
 from torch.utils.flop_counter import FlopCounterMode
 
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 
 
 def test_one_layer_by_hand() -> None:

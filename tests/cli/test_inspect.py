@@ -11,8 +11,8 @@ from heedful.data.config import DataConfig
 from heedful.decoding.config import BeamSearch
 from heedful.inspection.document import trace_from_tree
 from heedful.models.bundle import Bundle, save_bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.pipeline.load import load
 from heedful.recipe.recipe import Recipe
 from heedful.text.config import SideConfig, TokenizerConfig

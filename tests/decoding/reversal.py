@@ -9,9 +9,9 @@ import torch
 from heedful.data.batch import collate
 from heedful.decoding.config import BeamSearch, with_changes
 from heedful.decoding.translator import Translator
-from heedful.models.config import TransformerConfig
 from heedful.models.interface import Seq2Seq
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.tasks.table import compute_loss, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizers

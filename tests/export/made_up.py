@@ -6,8 +6,8 @@ import torch
 
 from heedful.config import to_tree
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizers, train_tokenizer
 

@@ -8,8 +8,8 @@ import torch
 from heedful.config import read_toml, resolve
 from heedful.export.parity import FLOAT32, Engine, Tolerance
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors
 from heedful.recipe.recipe import Recipe
 from heedful.tasks.table import translator_of

@@ -16,8 +16,8 @@ from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
 from heedful.export.targets import open_export, write_export
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.recipe.splits import load_split
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig

@@ -17,7 +17,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.export.huggingface import open_export, refusals
 from heedful.export.targets import export_bundle, write_export
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.tasks.table import translator_of
 from heedful.text.tokenizer import Tokenizers, WordTokenizer
 from heedful.text.vocabulary import Vocabulary

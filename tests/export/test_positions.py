@@ -8,7 +8,7 @@ from tests.export.little_models import LINES, random_bundle
 
 from heedful.errors import ConfigError
 from heedful.export.targets import TARGETS, export_bundle, target_module
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 
 KINDS: dict[str, dict[str, object]] = {
     "sinusoidal": {},

@@ -8,7 +8,8 @@ from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
 from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.reading.evidence import keys_read, supporting_fact_hits
-from heedful.models.config import ModelConfig, TransformerConfig
+from heedful.models.config import ModelConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig

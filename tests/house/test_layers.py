@@ -45,7 +45,7 @@ def test_the_core_works_without_the_gallery() -> None:
         "sys.modules['heedful.gallery'] = None\n"
         "import heedful.decoding.translator, heedful.evaluation.report, heedful.export.targets, heedful.tasks.table\n"
         "from heedful.models.kinds import CORE_KINDS\n"
-        "from heedful.models.config import TransformerConfig\n"
+        "from heedful.models.transformer_config import TransformerConfig\n"
         "for kind in CORE_KINDS:\n"
         "    __import__(kind.network.partition(':')[0])\n"
         "model = CORE_KINDS.build(TransformerConfig(norm='pre', activation='relu', d_model=8, n_heads=2), 9, 9)\n"

@@ -4,9 +4,11 @@ import pytest
 import torch
 from tests.models.tiny import VOCABULARY
 
-from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig
+from heedful.models.config import ModelConfig
+from heedful.models.convs2s_config import ConvS2SConfig
 from heedful.models.interface import Seq2Seq
 from heedful.models.kinds import build_model
+from heedful.models.rnn_config import RNNConfig
 
 _SMALL: dict[str, object] = {"d_model": 12, "d_hidden": 10, "dropout": 0.0}
 

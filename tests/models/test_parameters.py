@@ -4,9 +4,9 @@ import pytest
 import torch
 from tests.models.tiny import VOCABULARY, tiny_config, tiny_model
 
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
 from heedful.models.transformer import DecoderLayer, EncoderLayer, Transformer
+from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import count_parameters
 
 PAPER: dict[str, object] = {"norm": "post", "activation": "relu"}

@@ -10,10 +10,10 @@ from tests.models.tiny import PAIRS, VARIANTS, VOCABULARY, batch_of, tiny_config
 from torch import Tensor
 
 from heedful.layers.position import SinusoidalPositions
-from heedful.models.config import TransformerConfig
 from heedful.models.interface import Memory, State
 from heedful.models.recording import recorded_maps
 from heedful.models.transformer import Transformer
+from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 from heedful.training.objective import label_smoothed_cross_entropy
 

@@ -7,10 +7,10 @@ from tests.models.tiny import PAIRS, batch_of
 from torch import Tensor, nn
 
 from heedful.attention import General
-from heedful.models.config import RNNConfig
 from heedful.models.kinds import build_model
 from heedful.models.recording import recorded_maps
 from heedful.models.rnn import RNN
+from heedful.models.rnn_config import RNNConfig
 from heedful.models.rnn_decoders import BahdanauDecoder, BottleneckDecoder, LuongDecoder
 
 BATCH = batch_of(PAIRS)

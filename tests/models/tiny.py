@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from heedful.data.batch import Batch, collate
-from heedful.models.config import TransformerConfig
 from heedful.models.transformer import Transformer
+from heedful.models.transformer_config import TransformerConfig
 
 VOCABULARY = 11
 FIRST = 4  # the ids before are PAD, UNK, BOS and EOS

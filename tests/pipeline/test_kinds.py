@@ -9,7 +9,7 @@ from tests.pipeline.little import MEASURING, QUICK, TRAINING, WORDS, little_run,
 from heedful.errors import ConfigError
 from heedful.export.targets import check_expressible
 from heedful.models.bundle import load_bundle
-from heedful.models.config import RNNConfig
+from heedful.models.rnn_config import RNNConfig
 from heedful.pipeline.load import load
 from heedful.pipeline.train import train
 from heedful.recipe.recipe import Recipe, load_recipe, stored_recipe

@@ -7,8 +7,9 @@ import pytest
 from heedful.data.config import DataConfig
 from heedful.decoding.config import BeamSearch, with_changes
 from heedful.errors import HeedfulError
-from heedful.models.config import ModelConfig, RNNConfig
+from heedful.models.config import ModelConfig
 from heedful.models.ctc_config import CTCConfig
+from heedful.models.rnn_config import RNNConfig
 from heedful.models.tagger_config import TaggerConfig
 from heedful.pipeline.evaluate_split import describe_search, final_split
 

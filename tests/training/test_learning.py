@@ -10,8 +10,8 @@ from tests.training.toy import Log, held_out_loss
 
 from heedful.data.batch import Batch, collate
 from heedful.decoding.config import BeamSearch
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.tasks.table import task_of, translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers

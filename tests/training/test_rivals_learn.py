@@ -11,8 +11,10 @@ from tests.training.toy import held_out_loss
 from heedful.data.batch import Batch, collate
 from heedful.decoding.config import BeamSearch
 from heedful.decoding.translator import Translator
-from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig
+from heedful.models.config import ModelConfig
+from heedful.models.convs2s_config import ConvS2SConfig
 from heedful.models.kinds import build_model
+from heedful.models.rnn_config import RNNConfig
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.tokenizer import train_tokenizers

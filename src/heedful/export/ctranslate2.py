@@ -26,8 +26,8 @@ from heedful.export.ctranslate2_reader import Reader, library
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.layers.sublayer import Sublayer
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.transformer import Transformer
+from heedful.models.transformer_config import TransformerConfig
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizer, Tokenizers, load_tokenizers
 from heedful.text.vocabulary import BOS, EOS, SPECIALS, UNK

@@ -23,7 +23,7 @@ from heedful.export.huggingface_tokenizer import joint_tokenizer, tokenizer_conf
 from heedful.export.huggingface_weights import NORM_EPSILON, exported_weights, family
 from heedful.export.parity import FLOAT32, Engine, Tolerance
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import FILE, weights_of, write_tensors
 from heedful.text.files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.layers.position import sinusoids
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.text.vocabulary import SPECIALS
 
 NORM_EPSILON = 1e-5  # of every norm in the three classes, which have no setting for it

@@ -30,8 +30,8 @@ from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
 from heedful.export.parity import Parity, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place, refuse_existing
 from heedful.models.bundle import Bundle, write_bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.kinds import build_model
+from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import FILE, load_weights, read_tensors
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig

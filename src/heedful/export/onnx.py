@@ -19,8 +19,8 @@ from heedful.export.onnx_runner import ENCODER, STEP, open_export, tokenizers_fa
 from heedful.export.onnx_transformer import encoder_graph, step_graph
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
 from heedful.models.interface import Seq2Seq
+from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import weights_of, write_tensors
 from heedful.tasks.table import task_of
 from heedful.text.tokenizer import Tokenizers

@@ -12,7 +12,7 @@ import numpy as np
 
 from heedful.export.onnx_graph import Graph
 from heedful.export.onnx_positions import RelativeNodes
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 
 LOWEST = np.finfo(np.float32).min  # a score where the mask forbids: exp(LOWEST - any real score) is 0
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heedful.export.onnx_graph import Graph
 from heedful.layers.position import Layout
 from heedful.layers.relative import alibi_slopes, bucket_of
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 
 
 def with_positions(config: TransformerConfig, graph: Graph, module: str, embedded: str, numbers: str) -> str:

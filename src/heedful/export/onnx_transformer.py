@@ -18,7 +18,7 @@ import numpy as np
 from heedful.export.onnx_graph import Graph, Port, Weight
 from heedful.export.onnx_layers import Layers, Visible
 from heedful.export.onnx_positions import RelativeNodes, with_positions
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 
 
 class KeyValuePorts(NamedTuple):

@@ -30,7 +30,7 @@ from heedful.export.extras import package
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
 from heedful.export.place import prepared_place, put_in_place
 from heedful.models.bundle import Bundle
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.records.checksums import SUMS, check_file, check_files, refuse_special_files, write_checksums
 from heedful.tasks.table import translator_of
 from heedful.text.files import write_text

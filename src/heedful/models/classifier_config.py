@@ -16,8 +16,8 @@ class SourceClassifierConfig(EncoderOnlyConfig, ABC):
 
     labels: ClassVar[Labels | None] = "source"
 
-    encoder: str
-    pooling: str
+    encoder: str = Field(description="what makes a vector of each word")
+    pooling: str = Field(description="what makes one vector of them all")
     d_model: Count = Field(default=64, description="width of embeddings, of most encoders, and of the hidden layer")
     d_hidden: Count = Field(
         default=64,

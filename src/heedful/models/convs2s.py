@@ -15,7 +15,7 @@ from heedful.attention import Mask, attend, dot
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
 from heedful.layers.position import LearnedPositions
-from heedful.models.config import ConvS2SConfig
+from heedful.models.convs2s_config import ConvS2SConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
 from heedful.models.recording import is_recording, record
 from heedful.models.transformer import Stack

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from heedful.attention import Mask
 from heedful.layers.recurrent import recur
-from heedful.models.config import TransformerConfig
 from heedful.models.positions import added_positions, relative_positions
 from heedful.models.rnn_decoders import CELLS
 from heedful.models.transformer import EncoderLayer, Stack, final_norm
+from heedful.models.transformer_config import TransformerConfig
 
 
 class Encoder(nn.Module, ABC):

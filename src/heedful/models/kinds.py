@@ -11,9 +11,12 @@ from pydantic import Field, Tag, create_model
 
 from heedful.config import Config, Layer, Tree, resolve
 from heedful.models.classifier_config import ClassifierConfig
-from heedful.models.config import ConvS2SConfig, ModelConfig, RNNConfig, TransformerConfig
+from heedful.models.config import ModelConfig
+from heedful.models.convs2s_config import ConvS2SConfig
 from heedful.models.ctc_config import CTCConfig
+from heedful.models.rnn_config import RNNConfig
 from heedful.models.tagger_config import TaggerConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.sections import by_kind
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from heedful.attention import RelativePositions
 from heedful.layers.position import LearnedPositions, NoPositions, Positions, SinusoidalPositions
 from heedful.layers.relative import ALiBi, BucketedBias, RelativeEmbeddings, RotaryPositions
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 
 
 def added_positions(config: TransformerConfig) -> Positions:

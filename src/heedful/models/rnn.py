@@ -13,9 +13,9 @@ from torch import Tensor
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
 from heedful.layers.recurrent import recur
-from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
 from heedful.models.recording import record
+from heedful.models.rnn_config import RNNConfig
 from heedful.models.rnn_decoders import CELLS, Past, Source, build_decoder
 
 

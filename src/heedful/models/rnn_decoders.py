@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from heedful.attention import Additive, Attended, General, Location, Mask, attend, dot, softmax
 from heedful.attention.local import LocalP, PositionPredictor
 from heedful.layers.dropout import Dropout
-from heedful.models.config import RNNConfig
 from heedful.models.interface import Memory
 from heedful.models.recording import is_recording
+from heedful.models.rnn_config import RNNConfig
 
 CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 

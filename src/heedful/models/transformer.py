@@ -18,10 +18,10 @@ from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import embeddings
 from heedful.layers.feedforward import FeedForward
 from heedful.layers.sublayer import Sublayer
-from heedful.models.config import TransformerConfig
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
 from heedful.models.positions import added_positions, relative_positions
 from heedful.models.recording import is_recording, record
+from heedful.models.transformer_config import TransformerConfig
 
 
 @final

@@ -17,8 +17,8 @@ from heedful.data.spool import refuse_streams
 from heedful.data.store import PairStore, build_store, left_out_hints, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
 from heedful.events import Report
-from heedful.models.config import TransformerConfig
 from heedful.models.device import choose_device
+from heedful.models.transformer_config import TransformerConfig
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split, optional_splits, readers
 from heedful.records.checksums import check_files, write_checksums

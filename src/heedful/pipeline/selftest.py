@@ -12,7 +12,7 @@ import torch
 
 from heedful.attention import Mask, attend, fused_attention, scaled_dot
 from heedful.data.batch import Batch, collate
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.recipe.tables import build_model
 from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import EOS

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from heedful.config import Layer
-from heedful.models.config import TransformerConfig
+from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import count_parameters
 from heedful.recipe.presets import preset_layer
 from heedful.recipe.recipe import resolve_recipe
