@@ -6,10 +6,12 @@
 #   make format   let ruff mend what it can
 #
 # PYTHON=python3.12    another interpreter (3.11 or newer)
+# WORKERS=1             run the tests in one process (default: one a core)
 # TORCH_INDEX=URL      a package index that holds the build of torch you want, such as PyTorch's own for CPUs
 
 PYTHON ?= python3
 TORCH_INDEX ?=
+WORKERS ?= auto
 BIN := .venv/bin
 DEMO := .venv/.demo
 DEV := .venv/.dev
@@ -25,7 +27,7 @@ demo: $(DEMO)
 	@$(BIN)/heedful demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --quiet
 
 check: $(DEV)
 	$(BIN)/ruff check .
