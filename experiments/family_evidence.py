@@ -15,7 +15,7 @@ from heedful.gallery.esim.task import Inference
 from heedful.gallery.hierarchical.evidence import aligned_words, decisive_sentence_hits, overlap_of_heads
 from heedful.gallery.hierarchical.task import Documents
 from heedful.gallery.pooling.evidence import glimpses, overlap_of_rows, planted_words
-from heedful.gallery.pooling.task import Cued, Keywords
+from heedful.gallery.pooling.task import Cued, KeywordTask
 from heedful.gallery.reading.evidence import keys_read, supporting_fact_hits
 from heedful.pipeline.load import load
 from heedful.recipe.recipe import stored_recipe
@@ -94,7 +94,7 @@ def alignment_of_words(folder: Path) -> dict[str, float]:
 def keywords_found(folder: Path) -> dict[str, float]:
     """How well the words that are read are the keywords, in texts with three of them."""
     task = TASKS["keywords"]
-    assert isinstance(task, Keywords)
+    assert isinstance(task, KeywordTask)
     texts = [(task.pair(i, TASK_SEED).source, task.places(i, TASK_SEED)) for i in _test_indices("keywords")]
     return planted_words(load(folder), [(source, places) for source, places in texts if len(places) == 3])
 

@@ -10,7 +10,7 @@ from heedful.attention import MultiHeadAttention
 from heedful.gallery.layers.gates import SpatialGate
 from heedful.inspection.complexity import complexity
 from heedful.layers.position import sinusoids
-from heedful.models.convs2s import EncoderLayer
+from heedful.models.convs2s import ConvEncoderLayer
 from heedful.models.convs2s_config import ConvS2SConfig
 from heedful.models.encoders import RecurrentEncoder
 from heedful.training.config import Exponential, InverseSigmoid, Linear
@@ -40,7 +40,7 @@ def rnn() -> str:
 def convs2s() -> str:
     """The receptive field of stacks of one to five layers."""
     torch.manual_seed(SEED)
-    layers = [EncoderLayer(ConvS2SConfig(d_hidden=16, kernel=3, dropout=0.0)).eval() for _ in range(5)]
+    layers = [ConvEncoderLayer(ConvS2SConfig(d_hidden=16, kernel=3, dropout=0.0)).eval() for _ in range(5)]
     real = torch.ones(1, 13, 1, dtype=torch.bool)
     rows = []
     for depth in range(1, 6):

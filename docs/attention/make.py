@@ -16,7 +16,7 @@ import draw
 
 from heedful.evaluation.metrics import label_of
 from heedful.gallery.family import FAMILY, Member
-from heedful.gallery.measured import Arm, Result, results
+from heedful.gallery.measured import Arm, MeasuredSystem, results
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "experiments" / "family" / "table.json"
@@ -88,18 +88,18 @@ def kept(table: list[dict[str, Any]]) -> str:
             Arm(name, _score(arm["values"]), arm["parameters"], round(arm["minutes"], 1), arm["evidence"])._asdict()
             for name, arm in entry["arms"].items()
         ]
-        words = {field: entry[field] for field in Result._fields}
+        words = {field: entry[field] for field in MeasuredSystem._fields}
         changed = {"recipe": Path(entry["recipe"]).stem, "metric": label_of(entry["metric"])}
         summary.append({**words, **changed, "arms": arms})
     return json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
 
 
-def result(measured: list[Result]) -> str:
+def result(measured: list[MeasuredSystem]) -> str:
     """For each system a table of its arms; the first one should beat the second."""
     return "\n\n".join(map(_result, measured)) or NOT_YET
 
 
-def _result(one: Result) -> str:
+def _result(one: MeasuredSystem) -> str:
     lines = [
         f"**{one.name}**. {one.task} ({one.licence}; no {one.split_unit.removeprefix('a ')} is in two splits), "
         f"`recipes/{one.recipe}.toml`. Does the first beat the second? **{one.verdict}**",

@@ -113,12 +113,6 @@ class TestEmptyRows:
         assert not any(gradient[2].any() for gradient in gradients[:3])
         assert gradients[3].any()
 
-    def test_are_counted(self) -> None:
-        mask = MASKS["empty rows"]
-        assert mask is not None
-        assert mask.count_empty_rows() == 1 + T
-        assert Mask.causal(4, 4, offset=0).count_empty_rows() == 0
-
 
 class TestLaws:
     @KINDS

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from heedful.pipeline import doctor
-from heedful.pipeline.doctor import Finding
+from heedful.pipeline.doctor import Diagnosis
 
 
 @pytest.fixture
 def finds(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Decide what the examination finds."""
 
-    def install(*findings: Finding) -> None:
+    def install(*findings: Diagnosis) -> None:
         monkeypatch.setattr(doctor, "examine", lambda folder: list(findings))
 
     return install
 
 
 def test_text(finds: Callable, heedful: Callable) -> None:
-    finds(Finding("memory", "ok", "8 GB"), Finding("disk", "warning", "1 GB free", "Free some space."))
+    finds(Diagnosis("memory", "ok", "8 GB"), Diagnosis("disk", "warning", "1 GB free", "Free some space."))
     code, out, err = heedful("doctor")
     assert code == 0
     assert out == "ok       memory  8 GB\nwarning  disk    1 GB free\ndisk: Free some space.\n"
@@ -29,14 +29,14 @@ def test_text(finds: Callable, heedful: Callable) -> None:
 
 
 def test_json(finds: Callable, heedful: Callable) -> None:
-    finds(Finding("disk", "warning", "1 GB free", "Free some space."))
+    finds(Diagnosis("disk", "warning", "1 GB free", "Free some space."))
     assert json.loads(heedful("doctor", "--json").out) == [
         {"name": "disk", "state": "warning", "value": "1 GB free", "hint": "Free some space."}
     ]
 
 
 def test_error(finds: Callable, heedful: Callable) -> None:
-    finds(Finding("disk", "error", "0.1 GB free", "Free some space."), Finding("memory", "ok", "8 GB"))
+    finds(Diagnosis("disk", "error", "0.1 GB free", "Free some space."), Diagnosis("memory", "ok", "8 GB"))
     code, out, err = heedful("doctor")
     assert code == 3
     assert "0.1 GB free" in out

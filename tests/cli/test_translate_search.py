@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.pipeline.little import untrained_bundle
 
-from heedful.decoding.rules import Rules
+from heedful.decoding.rules import OutputRules
 from heedful.decoding.translation import Translation
 from heedful.pipeline.load import load, load_ensemble
 
@@ -126,7 +126,7 @@ class TestPhrases:
         found = run("--input-format", "tsv", "--require", "g", text="abc\tml\tüh\nde\n\njk\tcba\t\n")
         assert ["ml" in found[0], "üh" in found[0], "cba" in found[3], found[2]] == [True, True, True, ""]
         assert all("g" in text for text in found if text)
-        wanted = load(bundle).translate(["de"], rules=[Rules(["g"])])
+        wanted = load(bundle).translate(["de"], rules=[OutputRules(["g"])])
         assert found[1] == wanted[0].text
 
     def test_json_lines(self, bundle: Path, run: Callable) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from heedful.data.corpus import Pair, read_parallel
-from heedful.data.taxonomy import SAMPLE, Taxonomy, Units, frames_needed, in_units, taxonomy
+from heedful.data.taxonomy import SAMPLE, Taxonomy, UnitCounts, frames_needed, in_units, taxonomy
 from heedful.datasets.synthetic import task_pairs
 from heedful.errors import ConfigError, HeedfulError
 from heedful.recipe.tables import TASKS
@@ -19,7 +19,7 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real data at {DATA.name}")
 
 
-def measured(pairs: Iterable[Pair]) -> tuple[Units, Taxonomy]:
+def measured(pairs: Iterable[Pair]) -> tuple[UnitCounts, Taxonomy]:
     units, ids = in_units(pairs, None)
     return units, taxonomy(ids)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.datasets.server import Served, serving
 
-from heedful.datasets.download import Progress, download
+from heedful.datasets.download import DownloadProgress, download
 from heedful.errors import HeedfulError
 
 CONTENT = bytes(range(256)) * 1000
@@ -23,11 +23,11 @@ def served() -> Iterator[Served]:
 
 
 def test_whole_file_with_progress(served: Served, tmp_path: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[DownloadProgress] = []
     download(f"{served.url}/a.gz", tmp_path / "deep" / "a.gz", SHA256, seen.append)
     assert (tmp_path / "deep" / "a.gz").read_bytes() == CONTENT
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a.gz"]
-    assert seen[-1] == Progress("a.gz", len(CONTENT), len(CONTENT))
+    assert seen[-1] == DownloadProgress("a.gz", len(CONTENT), len(CONTENT))
     assert [step.done for step in seen] == sorted(step.done for step in seen)
 
 

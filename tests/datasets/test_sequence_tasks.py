@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import groupby, pairwise
 
 from heedful.data.config import DataConfig
-from heedful.datasets.sequence_tasks import Articles, Squeezed, Tagged
+from heedful.datasets.sequence_tasks import Articles, Squeezed, TaggedTask
 from heedful.datasets.synthetic import task_pairs
 from heedful.gallery.coupled.task import ADJECTIVES, DEGREES, NOUNS, OTHERS, Reviews
 from heedful.recipe import splits
@@ -16,11 +16,11 @@ MANY = range(600)
 
 
 def test_tagged_by_hand() -> None:
-    assert Tagged().answer(list("bandit")) == ["onset", "nucleus", "coda", "onset", "nucleus", "coda"]
-    assert Tagged().answer(["a"]) == ["nucleus"]
+    assert TaggedTask().answer(list("bandit")) == ["onset", "nucleus", "coda", "onset", "nucleus", "coda"]
+    assert TaggedTask().answer(["a"]) == ["nucleus"]
     for index in MANY:
-        pair = Tagged().pair(index, SEED)
-        assert pair.target.split() == Tagged().answer(pair.source.split())
+        pair = TaggedTask().pair(index, SEED)
+        assert pair.target.split() == TaggedTask().answer(pair.source.split())
 
 
 class TestSqueezed:

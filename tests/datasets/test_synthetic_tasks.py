@@ -3,7 +3,7 @@
 import pytest
 
 from heedful.datasets.synthetic import task_indices, task_pairs
-from heedful.datasets.synthetic_tasks import Lexicon
+from heedful.datasets.synthetic_tasks import LexiconTask
 from heedful.errors import ConfigError
 from heedful.recipe.splits import find_data_set
 from heedful.recipe.tables import TASKS
@@ -42,7 +42,7 @@ class TestEveryTask:
 
 
 class TestLexicon:
-    LEXICON = Lexicon()
+    LEXICON = LexiconTask()
 
     def test_alignment_explains_every_target_word(self) -> None:
         """Over many sentences each source word always gives the same target words, in the places the alignment says."""

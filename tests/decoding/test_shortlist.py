@@ -9,7 +9,7 @@ from tests.decoding.letters import TOKENIZERS, translator
 
 from heedful.data.batch import collate
 from heedful.decoding.ensemble import Ensemble
-from heedful.decoding.rules import Rules
+from heedful.decoding.rules import OutputRules
 from heedful.decoding.search import Request
 from heedful.decoding.shortlist import Shortlist, load_shortlist, save_shortlist, shortlist_of, vocabulary_map
 from heedful.decoding.translator import Translator
@@ -90,7 +90,7 @@ def test_probabilities_are_those_among_the_candidates() -> None:
 def test_what_is_asked_for_is_a_candidate() -> None:
     """Prefix, required and forbidden phrases, with words that the source does not call for."""
     made = narrowed(NEXT, {"beam": 4, "max_extra": 6})
-    rules = [Rules(["f ."], ["b"]), Rules(), Rules([], ["a", "b c"])]
+    rules = [OutputRules(["f ."], ["b"]), OutputRules(), OutputRules([], ["a", "b c"])]
     found = made.translate(["a b", "a b", "e a"], prefixes=["e", ".", ""], rules=rules)
     assert found[0].text.startswith("e")
     assert "f ." in found[0].text
@@ -125,7 +125,10 @@ def test_together_with_an_ensemble_prefixes_and_phrases() -> None:
     """All at once; and an ensemble of the same model twice is that model here too."""
     alone = narrowed(NEXT, {"beam": 4, "max_extra": 6})
     twice = translator_of(Ensemble([alone.backend.model, alone.backend.model]), alone.tokenizers, alone.search, NEXT)
-    asked = {"prefixes": ["e", "", "c"], "rules": [Rules(["f ."], ["b"]), Rules([], ["c"]), Rules(["d d"], ["e"])]}
+    asked = {
+        "prefixes": ["e", "", "c"],
+        "rules": [OutputRules(["f ."], ["b"]), OutputRules([], ["c"]), OutputRules(["d d"], ["e"])],
+    }
     lines = ["a b", "a b c", "b"]
     for left, right in zip(alone.translate(lines, **asked), twice.translate(lines, **asked), strict=True):
         assert left.text == right.text

@@ -6,10 +6,10 @@ import pytest
 import torch
 from tests.pipeline.little import untrained_bundle
 
-from heedful.decoding.rules import Rules
+from heedful.decoding.rules import OutputRules
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
-from heedful.pipeline.engines import Choice, open_engine
+from heedful.pipeline.engines import EngineChoice, open_engine
 from heedful.pipeline.load import load
 from heedful.text.vocabulary import UNK, UNKNOWN
 
@@ -29,7 +29,7 @@ def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize("engine", [None, "ctranslate2", "onnx"])
 def test_a_prefix_that_cannot_be_written(engine: str | None, bundle: Path) -> None:
     with (
-        open_engine(bundle, Choice(engine), []) as opened,
+        open_engine(bundle, EngineChoice(engine), []) as opened,
         pytest.raises(ConfigError, match=r"Line 1: this model cannot write 'ab☃': it lacks a symbol of it\.") as caught,
     ):
         opened.engine.translate(["abc"], prefixes=["ab☃"])
@@ -37,9 +37,16 @@ def test_a_prefix_that_cannot_be_written(engine: str | None, bundle: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "rules", [Rules(["☃"]), Rules(["abc"], ["abc"]), Rules(["\u200b"]), Rules([], ["\u00ad"]), Rules([" "])]
+    "rules",
+    [
+        OutputRules(["☃"]),
+        OutputRules(["abc"], ["abc"]),
+        OutputRules(["\u200b"]),
+        OutputRules([], ["\u00ad"]),
+        OutputRules([" "]),
+    ],
 )
-def test_phrases_that_cannot_be(rules: Rules, bundle: Path) -> None:
+def test_phrases_that_cannot_be(rules: OutputRules, bundle: Path) -> None:
     with pytest.raises(ConfigError):
         load(bundle).translate(["abc"], rules=[rules])
 
@@ -47,7 +54,7 @@ def test_phrases_that_cannot_be(rules: Rules, bundle: Path) -> None:
 @pytest.mark.parametrize("engine", [None, "ctranslate2", "onnx"])
 def test_a_line_that_shows_nothing_stays_blank(engine: str | None, bundle: Path) -> None:
     lines = ["\u200b", "\u00ad", "\ufeff \u200b", "\u2028", "\u2060\t", "\u200d", "\x01", "abc"]
-    with open_engine(bundle, Choice(engine), []) as opened:
+    with open_engine(bundle, EngineChoice(engine), []) as opened:
         *blank, other = opened.engine.translate(lines)
     assert [(one.text, one.score, one.unknown) for one in blank] == [("", 0.0, 0)] * 7
     assert other.tokens
@@ -79,7 +86,7 @@ def test_what_is_drawn_is_never_the_unknown_symbol(changes: dict, in_love_with_t
     lines = ["abc de", "fghi", "abc", "de", "ab ☃"]
     found = in_love_with_the_unknown.with_search({**changes, "max_extra": 10}).translate(lines)
     assert [one.text for one in found if UNKNOWN in one.text] == []
-    forbidding = [Rules(forbid=["fghi"])] * len(lines)
+    forbidding = [OutputRules(forbid=["fghi"])] * len(lines)
     found = in_love_with_the_unknown.with_search(changes).translate(lines, rules=forbidding)
     assert [one.text for one in found if UNKNOWN in one.text] == []
 

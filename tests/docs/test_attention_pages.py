@@ -9,7 +9,7 @@ import pytest
 from tests.house.source import ROOT
 
 from heedful.gallery.family import FAMILY
-from heedful.gallery.measured import Arm, Result
+from heedful.gallery.measured import Arm, MeasuredSystem
 
 FOLDER = ROOT / "docs" / "attention"
 PAGES = make.pages()
@@ -68,7 +68,7 @@ def test_a_result_is_a_table() -> None:
     words |= {"split_unit": "a story", "recipe": "recipes/babi-memory.toml", "metric": "accuracy", "verdict": "yes"}
     entry = {**words, "arms": {"3 hops": arm, "1 hop": {**arm, "values": [40.0], "evidence": {}}}, "refused": {}}
     (kept,) = json.loads(make.kept([entry]))
-    shown = make.result([Result(**{**kept, "arms": [Arm(**arm) for arm in kept["arms"]]})]).splitlines()
+    shown = make.result([MeasuredSystem(**{**kept, "arms": [Arm(**arm) for arm in kept["arms"]]})]).splitlines()
     assert shown[0].startswith("**Memory**. bAbI 2 (CC BY 3.0; no story is in two splits), `recipes/babi-memory.toml`.")
     assert shown[0].endswith("**yes**")
     assert shown[4:] == [

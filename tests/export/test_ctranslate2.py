@@ -14,7 +14,7 @@ from tests.models.tiny import VARIANTS
 
 from heedful.attention import dot
 from heedful.decoding.config import MBRSearch, SampleSearch
-from heedful.decoding.rules import Rules
+from heedful.decoding.rules import OutputRules
 from heedful.decoding.shortlist import Shortlist, shortlist_of
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
@@ -199,7 +199,7 @@ class TestLines:
         with pytest.raises(HeedfulError, match=r"Pair 1 has 1101 tokens, but this model reads 1030\."):
             engine.score(["a" * 1100], ["a"])
         with pytest.raises(ConfigError, match="can neither require nor forbid phrases"):
-            engine.translate(["a", "b"], rules=[Rules(), Rules(forbid=["c"])])
+            engine.translate(["a", "b"], rules=[OutputRules(), OutputRules(forbid=["c"])])
         with pytest.raises(
             ConfigError, match=r"The engine ctranslate2 has no `no_repeat_ngram`.*\nhint: Use the native"
         ):

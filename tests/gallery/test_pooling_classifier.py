@@ -14,7 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.gallery.pooling.config import PoolingConfig
 from heedful.gallery.pooling.directional import DirectionalEncoder
 from heedful.gallery.pooling.one_query import Asking, HardReading
-from heedful.gallery.pooling.poolings import Keywords
+from heedful.gallery.pooling.poolings import KeywordPooling
 from heedful.models.classifier import Classifier, readable
 from heedful.models.interface import Prediction
 from heedful.models.poolings import EncodedSentences
@@ -348,7 +348,7 @@ def test_what_it_says_of_itself() -> None:
 
 def test_a_keyword_of_vanishing_weight_is_read_all_the_same() -> None:
     """Behind a weight of 1 the others are 0 in float32, but the chosen words keep their size."""
-    pooling = Keywords(4, 4, 2)
+    pooling = KeywordPooling(4, 4, 2)
     with torch.no_grad():
         pooling.pool.queries.mul_(0).add_(400.0)
         pooling.pool.inner.weight.copy_(torch.eye(4))

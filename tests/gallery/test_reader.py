@@ -9,7 +9,7 @@ from torch import Tensor
 
 from heedful.gallery.reading import reader
 from heedful.gallery.reading.config import ReaderConfig
-from heedful.gallery.reading.reader import FLOOR, Reader
+from heedful.gallery.reading.reader import FLOOR, StoryReader
 from heedful.recipe.tables import build_model
 from heedful.text.vocabulary import EOS
 
@@ -89,4 +89,4 @@ def test_both_sides_have_one_vocabulary() -> None:
 def test_widths() -> None:
     with pytest.raises(ValueError, match="`d_hidden` must be even, half for each direction, but is 7"):
         ReaderConfig(attention="over", d_hidden=7)
-    assert isinstance(build_model(config("sum"), 9, 9), Reader)
+    assert isinstance(build_model(config("sum"), 9, 9), StoryReader)

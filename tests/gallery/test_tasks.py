@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from heedful.datasets.synthetic import PART
 from heedful.gallery.esim.task import Inference
 from heedful.gallery.hierarchical.task import Documents
-from heedful.gallery.pooling.task import Cued, Keywords
+from heedful.gallery.pooling.task import Cued, KeywordTask
 from heedful.gallery.top_k.task import Recall
 
 SEED = 5
@@ -122,7 +122,7 @@ class TestInference:
 
 
 class TestKeywords:
-    TASK = Keywords()
+    TASK = KeywordTask()
 
     def test_majority_of_the_keywords(self) -> None:
         classes = {word: label for label, words in self.TASK._keywords.items() for word in words}

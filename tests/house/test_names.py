@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import defaultdict
 from typing import NamedTuple
 
 import pytest
@@ -119,3 +120,13 @@ def _undocumented(node: ast.AST, owner: str) -> list[str]:
             excused = child.name == "forward" or _says_it_already(owner, child.name)
             missing += [] if ast.get_docstring(child) or excused else [f"{owner}.{child.name}".lstrip(".")]
     return missing
+
+
+def test_no_class_name_occurs_twice() -> None:
+    """So that a name in a message, a search or a talk says which class is meant."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module in MODULES:
+        for node in module.classes():
+            homes[node.name].append(module.name)
+    assert len(homes) > 200
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

@@ -10,7 +10,7 @@ from tests.inspection.made_up import made_up
 from heedful.errors import HeedfulError
 from heedful.inspection.alignment import (
     Agreement,
-    Choice,
+    AttentionChoice,
     Gold,
     all_choices,
     as_pieces,
@@ -55,8 +55,8 @@ def test_units_leave_out_the_end() -> None:
 
 def test_source_pieces_are_summed_and_target_pieces_averaged() -> None:
     words = units_of(CATS, as_words, as_words)
-    assert unit_matrix(CATS, Choice(0, 0), words).tolist() == [[0.5, 0.25], [0.25, 0.625]]
-    assert unit_matrix(CATS, Choice(0, 0, shift=1), words).tolist() == [[0.5, 0.5], [0.0, 0.375]]
+    assert unit_matrix(CATS, AttentionChoice(0, 0), words).tolist() == [[0.5, 0.25], [0.25, 0.625]]
+    assert unit_matrix(CATS, AttentionChoice(0, 0, shift=1), words).tolist() == [[0.5, 0.5], [0.0, 0.375]]
 
 
 def test_merging_loses_only_what_the_end_takes() -> None:
@@ -64,12 +64,12 @@ def test_merging_loses_only_what_the_end_takes() -> None:
     units = units_of(trace, as_words, as_words)
     weights = trace.map("decoder.1.cross").weights.mean(0)
     expected = [1 - weights[0, 3], 1 - weights[1:3, 3].mean()]
-    assert np.allclose(unit_matrix(trace, Choice(1), units).sum(axis=1), expected, atol=1e-6)
+    assert np.allclose(unit_matrix(trace, AttentionChoice(1), units).sum(axis=1), expected, atol=1e-6)
 
 
 def test_shift_is_zero_or_one() -> None:
     with pytest.raises(ValueError, match="`shift` must be 0 or 1, but is 2"):
-        unit_matrix(CATS, Choice(0, 0, 2), units_of(CATS, as_pieces, as_pieces))
+        unit_matrix(CATS, AttentionChoice(0, 0, 2), units_of(CATS, as_pieces, as_pieces))
 
 
 def test_links_are_source_first_and_in_target_order() -> None:
@@ -84,12 +84,12 @@ def test_links_are_source_first_and_in_target_order() -> None:
 def test_an_empty_side_has_no_links() -> None:
     for source, target in (([], ["▁x"]), (["▁x"], []), ([], [])):
         trace = made_up(source, target)
-        assert links_of(unit_matrix(trace, Choice(0), units_of(trace, as_words, as_words))) == []
+        assert links_of(unit_matrix(trace, AttentionChoice(0), units_of(trace, as_words, as_words))) == []
 
 
 @pytest.mark.parametrize(("n_layers", "layer"), [(1, 0), (2, 1), (3, 2), (4, 2), (6, 4)])
 def test_the_usual_choice_is_the_last_layer_or_in_deep_models_the_one_before(n_layers: int, layer: int) -> None:
-    assert usual_choice(made_up(["a"], ["b"], n_layers=n_layers)) == Choice(layer, "mean", 0)
+    assert usual_choice(made_up(["a"], ["b"], n_layers=n_layers)) == AttentionChoice(layer, "mean", 0)
 
 
 def test_without_cross_attention_there_is_no_alignment() -> None:
@@ -156,9 +156,9 @@ def test_the_one_head_that_aligns_is_found() -> None:
         gold = parse_gold(" ".join(f"{6 - t}-{t}" for t in range(7)))
         examples.append((trace, units_of(trace, as_pieces, as_pieces), gold))
     best, second, third, *_ = rank_choices(examples)
-    assert best.choice == Choice(1, 1, 1)
+    assert best.choice == AttentionChoice(1, 1, 1)
     assert best.agreement == Agreement(42, 42, 42, 42)
-    assert second.choice == Choice(1, "mean", 1)  # the head that aligns is in this mean
+    assert second.choice == AttentionChoice(1, "mean", 1)  # the head that aligns is in this mean
     assert third.agreement.aer > 0.5
     assert len(rank_choices(examples)) == len(all_choices(examples[0][0])) == 2 * 4 * 2
 

@@ -7,7 +7,7 @@ from tests.models.rivals import rival
 from tests.models.tiny import PAIRS, batch_of
 from torch import Tensor
 
-from heedful.models.convs2s import ConvS2S, DecoderLayer, EncoderLayer, Source
+from heedful.models.convs2s import ConvDecoderLayer, ConvEncoderLayer, ConvMemory, ConvS2S
 from heedful.models.interface import Memory
 from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import BOS, EOS
@@ -21,7 +21,7 @@ def made() -> ConvS2S:
     return model
 
 
-def gated(layer: EncoderLayer | DecoderLayer, window: Tensor) -> Tensor:
+def gated(layer: ConvEncoderLayer | ConvDecoderLayer, window: Tensor) -> Tensor:
     """A * sigmoid(B) of one window [k C]: channel o is b_o + sum over places p and channels c of w[o, c, p] x[p, c]."""
     weight, bias = layer.gated.convolution.weight, layer.gated.convolution.bias
     assert bias is not None
@@ -51,7 +51,7 @@ def test_decoder_layer_by_hand() -> None:
         for length, width in ((4, 10), (4, 12), (5, 12), (5, 12))
     )
     mask = torch.tensor([[True, True, True, False, False]])  # m = 3
-    source = Source.of(Memory(torch.cat([z, z + e], dim=-1), mask))
+    source = ConvMemory.of(Memory(torch.cat([z, z + e], dim=-1), mask))
     found, left, weights = layer(x, layer.nothing(1, x), g, source)
     nothing = torch.zeros(10, dtype=torch.float64)
     places, rows = [nothing, nothing, *x[0]], []

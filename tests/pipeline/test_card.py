@@ -7,13 +7,15 @@ import pytest
 import yaml
 from tests.house.source import ROOT
 
-from heedful.pipeline.card import LANGUAGES, Made, model_card
+from heedful.pipeline.card import LANGUAGES, Provenance, model_card
 from heedful.recipe.recipe import Recipe, load_recipe
 from heedful.recipe.splits import about
 from heedful.recipe.tables import TASKS
 from heedful.records.results import Result
 
-MADE = Made(2_134_567, "average-of-5", 6000, {"train_pairs": 29_000, "dev_pairs": 1014, "dropped": {"too long": 3}})
+MADE = Provenance(
+    2_134_567, "average-of-5", 6000, {"train_pairs": 29_000, "dev_pairs": 1014, "dropped": {"too long": 3}}
+)
 SIGNATURE = "data:3f|split:test|decode:beam=5|seed:1|metric:multi-bleu|nrefs:1|case:lc"
 SCORE = Result(
     run="m",

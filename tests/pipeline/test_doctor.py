@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from heedful.pipeline import doctor, selftest
-from heedful.pipeline.doctor import Finding, examine
+from heedful.pipeline.doctor import Diagnosis, examine
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -20,7 +20,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SELF_TEST_SECONDS", 0.5)
 
 
-def finding(name: str, folder: Path) -> Finding:
+def finding(name: str, folder: Path) -> Diagnosis:
     return next(finding for finding in examine(folder) if finding.name == name)
 
 

@@ -11,7 +11,7 @@ from tests.text.made_up import sentences
 
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.config import SideConfig, TokenizerConfig
-from heedful.text.normalise import Normaliser
+from heedful.text.normalise import TextNormaliser
 from heedful.text.tokenizer import (
     Tokenizer,
     Tokenizers,
@@ -155,7 +155,7 @@ def test_hangul_as_jamo_and_back() -> None:
 def test_lower_case_leaves_the_form_intact() -> None:
     """Lower-casing İ gives two code points; NFKC of ℡ gives capitals."""
     for form in ("NFC", "NFD", "NFKC"):
-        normaliser = Normaliser(form, lowercase=True, single_blanks=False)
+        normaliser = TextNormaliser(form, lowercase=True, single_blanks=False)
         for text in ("İSTANBUL", "℡", "ΣΑΣ", "Ǆ"):
             assert normaliser(normaliser(text)) == normaliser(text)
             assert normaliser(text) == normaliser(text).lower()

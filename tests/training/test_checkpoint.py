@@ -16,7 +16,7 @@ from tests.training.toy import Toy, batch_at, held_out_loss, scores, toy
 from heedful.errors import HeedfulError
 from heedful.records.checksums import SUMS
 from heedful.training.checkpoint import CheckpointFolder
-from heedful.training.progress import Progress, read_progress
+from heedful.training.progress import TrainingProgress, read_progress
 
 
 def names(folder: Path) -> list[str]:
@@ -25,7 +25,7 @@ def names(folder: Path) -> list[str]:
 
 def save(made: Toy, update: int, best: int, validated: bool = True) -> None:
     """Save the model as it is now, as the state after `update`."""
-    progress = Progress(update=update, best_update=best, best_score=float(best), validated=validated)
+    progress = TrainingProgress(update=update, best_update=best, best_score=float(best), validated=validated)
     made.checkpoints.save(made.model, made.trainer.optimizer, progress)
 
 
@@ -66,7 +66,7 @@ class TestKept:
         empty = CheckpointFolder(tmp_path / "none", keep=1)
         assert empty.last() is None
         assert empty.best() is None
-        assert empty.last_progress() == Progress()
+        assert empty.last_progress() == TrainingProgress()
         assert empty.validated() == []
 
 
@@ -122,7 +122,7 @@ def test_killed_anywhere_training_goes_on_as_if_not(
     first = toy(tmp_path / "killed", changes, keep=1)
     save_checkpoint = first.checkpoints.save
 
-    def killed_second(model: torch.nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+    def killed_second(model: torch.nn.Module, optimizer: torch.optim.Optimizer, progress: TrainingProgress) -> None:
         with pytest.MonkeyPatch.context() as patched:
             if progress.update == 2:
                 Fuse(patched, steps, Killed)
@@ -228,7 +228,7 @@ class TestProgress:
 
     def test_before_the_first_validation(self, trained: Toy) -> None:
         """The best score is then minus infinity, which JSON lacks and Python writes all the same."""
-        made = Progress(update=3)
+        made = TrainingProgress(update=3)
         trained.checkpoints.save(trained.model, trained.trainer.optimizer, made)
         (trained.checkpoints.folder / "update-00000003" / SUMS).unlink()
         assert trained.checkpoints.last_progress() == made

@@ -22,7 +22,7 @@ class LocalP(Normaliser):
     plain softmax with `Mask.around`.
     """
 
-    axis, sums_to_one, stochastic = -1, False, False
+    axis = -1
 
     def __init__(self, position: Float[Tensor, "B T"], radius: int, window: Window = "exact") -> None:
         if radius < 1:

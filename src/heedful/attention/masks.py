@@ -76,10 +76,6 @@ class Mask(NamedTuple):
         if any(have not in (1, want) for have, want in zip(self.visible.shape, wanted, strict=True)):
             raise ValueError(f"A mask of shape {list(self.visible.shape)} does not fit scores of shape {list(wanted)}.")
 
-    def count_empty_rows(self) -> int:
-        """How many query rows may attend to nothing; their context is zero."""
-        return int((~self.visible.any(dim=-1)).sum())
-
 
 def _boolean(visible: Tensor, name: str, rank: int) -> Tensor:
     if visible.dtype != torch.bool:

@@ -19,10 +19,6 @@ class Normaliser(ABC):
 
     axis: ClassVar[int]
     """The axis along which weights compete."""
-    sums_to_one: ClassVar[bool]
-    """Whether the weights of a row with something to attend sum to 1."""
-    stochastic: ClassVar[bool]
-    """Whether two calls may give different weights."""
 
     @abstractmethod
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
@@ -36,7 +32,7 @@ class Softmax(Normaliser):
     Computed in float32 whatever the dtype of the scores; masked keys never take part, however negative the others are.
     """
 
-    axis, sums_to_one, stochastic = -1, True, False
+    axis = -1
 
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
         exact = scores.dtype if scores.dtype.itemsize >= 4 else torch.float32
@@ -78,7 +74,7 @@ class Sparsemax(Normaliser):
     Exact, forward and backward (2.5: on the support the gradient minus its mean there, elsewhere 0).
     """
 
-    axis, sums_to_one, stochastic = -1, True, False
+    axis = -1
 
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
         hidden = _hide(scores, mask)
@@ -98,7 +94,7 @@ class TopK(Normaliser):
     The name hides a trap: tensor2tensor's `hard_attention_k` subtracts the k-th weight, so that it keeps k - 1 keys.
     """
 
-    axis, sums_to_one, stochastic = -1, True, False
+    axis = -1
 
     def __init__(self, k: int) -> None:
         if k < 1:
@@ -113,7 +109,7 @@ class TopK(Normaliser):
 class Argmax(Normaliser):
     """All weight on the best key, the earlier one of a tie; no gradient reaches the scores."""
 
-    axis, sums_to_one, stochastic = -1, True, False
+    axis = -1
 
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
         return _first(_hide(scores, mask), 1).to(scores.dtype)
@@ -123,7 +119,7 @@ class Argmax(Normaliser):
 class StraightThrough(Normaliser):
     """Forward the best key alone, backward the softmax. [Bengio 2013]"""
 
-    axis, sums_to_one, stochastic = -1, True, False
+    axis = -1
 
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
         soft = softmax(scores, mask)
@@ -147,7 +143,7 @@ class Sample(Normaliser):
     global one of the scores' device draws.
     """
 
-    axis, sums_to_one, stochastic = -1, True, True
+    axis = -1
 
     def __init__(self, generator: torch.Generator | None, expected: float = 0.0) -> None:
         if not 0 <= expected <= 1:

@@ -15,7 +15,7 @@ from heedful.records.files import to_json
 if TYPE_CHECKING:
     from heedful.data.corpus import Pair
     from heedful.decoding.translator import Translator
-    from heedful.inspection.alignment import Choice, Gold, Units
+    from heedful.inspection.alignment import AttentionChoice, Gold, PairUnits
     from heedful.trace import Trace
 
 
@@ -100,7 +100,7 @@ def _read_gold(path: Path, first: int, n_pairs: int) -> "list[Gold]":
     return golds
 
 
-def _examples(translator: "Translator", pairs: Any, pieces: bool) -> "Iterator[tuple[Trace, Units]]":
+def _examples(translator: "Translator", pairs: Any, pieces: bool) -> "Iterator[tuple[Trace, PairUnits]]":
     from heedful.inspection.alignment import as_pieces, as_words, units_of, usual_choice
 
     subwords = [side.config.kind in ("sentencepiece", "pieces") for side in translator.tokenizers]
@@ -112,18 +112,18 @@ def _examples(translator: "Translator", pairs: Any, pieces: bool) -> "Iterator[t
 
 
 def _print_links(
-    examples: "Iterator[tuple[Trace, Units]]",
+    examples: "Iterator[tuple[Trace, PairUnits]]",
     layer: int | None,
     head: int | str,
     shift: int,
     threshold: float | None,
     as_json: bool,
 ) -> None:
-    from heedful.inspection.alignment import Choice, links_of, to_pharaoh, unit_matrix, usual_choice
+    from heedful.inspection.alignment import AttentionChoice, links_of, to_pharaoh, unit_matrix, usual_choice
 
     lines = []
     for trace, units in examples:
-        choice = Choice(usual_choice(trace).layer if layer is None else layer, head, shift)
+        choice = AttentionChoice(usual_choice(trace).layer if layer is None else layer, head, shift)
         _check_choice(trace, choice)
         links = links_of(unit_matrix(trace, choice, units), threshold)
         if as_json:
@@ -135,7 +135,7 @@ def _print_links(
     typer.echo("\n".join(lines))
 
 
-def _check_choice(trace: "Trace", choice: "Choice") -> None:
+def _check_choice(trace: "Trace", choice: "AttentionChoice") -> None:
     heads = {shown.layer: shown.n_heads for shown in trace.maps if shown.kind == "decoder.cross"}
     if choice.layer not in heads:
         raise ConfigError(f"`--layer` must be 0 to {max(heads)}, but is {choice.layer}.", hint="Layers count from 0.")
@@ -144,7 +144,7 @@ def _check_choice(trace: "Trace", choice: "Choice") -> None:
         raise ConfigError(f"`--head` must be 0 to {last} or mean, but is {choice.head}.", hint="Heads count from 0.")
 
 
-def _print_ranking(examples: "Iterator[tuple[Trace, Units]]", golds: "list[Gold]", as_json: bool) -> None:
+def _print_ranking(examples: "Iterator[tuple[Trace, PairUnits]]", golds: "list[Gold]", as_json: bool) -> None:
     from heedful.inspection.alignment import rank_choices
 
     ranking = rank_choices((*example, gold) for example, gold in zip(examples, golds, strict=True))

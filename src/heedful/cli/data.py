@@ -13,7 +13,7 @@ from heedful.errors import CheckFailed, HeedfulError
 
 if TYPE_CHECKING:
     from heedful.data.stats import DataStats
-    from heedful.data.taxonomy import Taxonomy, Units
+    from heedful.data.taxonomy import Taxonomy, UnitCounts
 
 app = typer.Typer(help="Named data sets, and what is in your pairs.", no_args_is_help=True)
 
@@ -205,7 +205,7 @@ def _print_stats(found: "DataStats") -> None:
         typer.echo(f"The largest batches (max_tokens {worst.max_tokens:,}) have {largest}.")
 
 
-def _print_taxonomy(units: "Units", found: "Taxonomy", cell: str) -> None:
+def _print_taxonomy(units: "UnitCounts", found: "Taxonomy", cell: str) -> None:
     lengths, order = found.lengths, found.order
     few = f"{lengths.impossible:,} of {lengths.pairs:,} pairs"
     if lengths.upsampling is None:

@@ -46,14 +46,14 @@ def evaluate(
     That of an ensemble or of another engine belongs to no run, and is printed only.
     """
     from heedful.models.bundle import is_bundle
-    from heedful.pipeline.engines import Choice, is_native, open_engine
+    from heedful.pipeline.engines import EngineChoice, is_native, open_engine
     from heedful.pipeline.evaluate_split import read_test_set, score_test_set
     from heedful.pipeline.load import run_around
 
     recipe = _recipe(model, overrides or [])
     own = _own_files(source, references or [])
     items = own or read_test_set(recipe.data, split)
-    choice = Choice(engine, precision, ensemble or (), ensemble_mean)
+    choice = EngineChoice(engine, precision, ensemble or (), ensemble_mean)
     run = None if own or ensemble or not is_native(model, choice) else run_around(model)
     kept = run if run is not None and is_bundle(run.bundle) else None  # what is of no finished model is not
     with kept or nullcontext(), open_engine(model, choice, items.sources, tokens=False) as opened:

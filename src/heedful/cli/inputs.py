@@ -14,7 +14,7 @@ from heedful.records.files import to_json
 from heedful.text.normalise import lone_surrogate
 
 if TYPE_CHECKING:
-    from heedful.decoding.rules import Rules
+    from heedful.decoding.rules import OutputRules
 
 FORMATS = ("text", "tsv", "jsonl")
 KEYS = ("source", "prefix", "require", "forbid")
@@ -39,11 +39,11 @@ class Input(NamedTuple):
         return Input(self.source, self.prefix or prefix or "", *phrases)
 
     @property
-    def rules(self) -> "Rules":
+    def rules(self) -> "OutputRules":
         """What its output must hold and must not hold."""
-        from heedful.decoding.rules import Rules
+        from heedful.decoding.rules import OutputRules
 
-        return Rules(self.require, self.forbid)
+        return OutputRules(self.require, self.forbid)
 
 
 class Given(NamedTuple):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MANY_TOKENS = 500  # of a text, from which on a trace takes seconds
 
 
-class Kind(StrEnum):
+class AttentionKind(StrEnum):
     """Which attention is shown; the page shows all of them."""
 
     cross = "cross"
@@ -32,10 +32,10 @@ class Kind(StrEnum):
 
 
 _MAPS = {
-    Kind.cross: "decoder.{}.cross",
-    Kind.decoder: "decoder.{}.self",
-    Kind.encoder: "encoder.{}.self",
-    Kind.reader: "reader.{}.read",
+    AttentionKind.cross: "decoder.{}.cross",
+    AttentionKind.decoder: "decoder.{}.self",
+    AttentionKind.encoder: "encoder.{}.self",
+    AttentionKind.reader: "reader.{}.read",
 }
 
 
@@ -52,7 +52,7 @@ def inspect(
     svg: Annotated[Path | None, typer.Option(help="Write a figure of one layer as SVG.")] = None,
     png: Annotated[Path | None, typer.Option(help="Write a figure of one layer as PNG.")] = None,
     kind: Annotated[
-        Kind | None,
+        AttentionKind | None,
         typer.Option(help="The attention that blocks and figures show; not given: cross, else reader, else encoder."),
     ] = None,
     layer: Annotated[int | None, typer.Option(help="The layer, counted from 0; the last one if not given.")] = None,
@@ -123,11 +123,11 @@ def _sources(texts: list[str]) -> list[str]:
     return lines
 
 
-def _map_name(trace: "Trace", kind: Kind | None, layer: int | None) -> str:
+def _map_name(trace: "Trace", kind: AttentionKind | None, layer: int | None) -> str:
     """The map that blocks and figures show; ConfigError where the model has no such layer."""
     if kind is None:
         there = {shown.kind for shown in trace.maps}
-        usual = (Kind.cross, Kind.reader, Kind.encoder)
+        usual = (AttentionKind.cross, AttentionKind.reader, AttentionKind.encoder)
         kind = next((one for one in usual if _MAPS[one].replace(".{}", "") in there), None)
     if kind is None:
         raise ConfigError("This model has no attention to show.", hint="What it says: heedful translate MODEL.")

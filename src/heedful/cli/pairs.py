@@ -20,7 +20,7 @@ class Files(NamedTuple):
     columns: tuple[str, str]
 
 
-class Opened(NamedTuple):
+class OpenedPairs(NamedTuple):
     """Pairs to look at, and what training would do with them."""
 
     splits: "dict[str, Reader]"
@@ -35,7 +35,7 @@ class Opened(NamedTuple):
         return read_splits(self.splits, self.tokenizers, self.optional)
 
 
-def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened:
+def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> OpenedPairs:
     """The pairs of a recipe, of a named data set, or of files."""
     from heedful.data.check import Limits
     from heedful.data.config import DataConfig
@@ -53,14 +53,14 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
         return _open_recipe(Path(what[0]), what[1:], loaded)
     if len(what) == 1 and "." not in what[0] and not (Path(what[0]).exists() or is_stream(what[0])):
         named = DataConfig(catalogue=what[0], folder=None if files.folder is None else str(files.folder))
-        return Opened(readers(named), limits, loaded, optional_splits(named))
+        return OpenedPairs(readers(named), limits, loaded, optional_splits(named))
     given = {"train": [Path(path) for path in what], "dev": files.dev, "test": files.test}
     refuse_second_use(path for paths in given.values() for path in paths or ())
     splits = {split: reader(paths, *files.columns) for split, paths in given.items() if paths}
-    return Opened(splits, limits, loaded, ())
+    return OpenedPairs(splits, limits, loaded, ())
 
 
-def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> Opened:
+def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> OpenedPairs:
     """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
     from heedful.data.check import Limits
     from heedful.recipe.recipe import load_recipe
@@ -72,4 +72,4 @@ def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | Non
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     data, whole_words = recipe.data, recipe.tokenizer.whole_words
     limits = Limits(data.max_length, recipe.training.max_tokens, data.allow_overlap, recipe.model.labels, whole_words)
-    return Opened(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))
+    return OpenedPairs(readers(recipe.data), limits, tokenizers, optional_splits(recipe.data))

@@ -29,10 +29,10 @@ def score(
 ) -> None:
     """Give the natural log-probability of each target line, given its source line: of all pairs, or of none."""
     pairs = _pairs(source, target)
-    from heedful.pipeline.engines import Choice, open_engine
+    from heedful.pipeline.engines import EngineChoice, open_engine
 
     lines = []
-    choice = Choice(others=ensemble or (), mean=ensemble_mean)
+    choice = EngineChoice(others=ensemble or (), mean=ensemble_mean)
     with open_engine(model, choice, []) as opened, named_after(source, target):
         for remark in opened.remarks:
             typer.echo(remark, err=True)

@@ -44,12 +44,12 @@ def translate(
     ] = False,
 ) -> None:
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
-    from heedful.pipeline.engines import Choice, open_engine
+    from heedful.pipeline.engines import EngineChoice, open_engine
 
     given = Given(file, text, input_format, prefix, require, forbid)
     chunks = given.chunks(CHUNK)
     first = next(chunks, [])  # a missing file is found before the model is loaded
-    choice = Choice(engine, precision, ensemble or (), ensemble_mean)
+    choice = EngineChoice(engine, precision, ensemble or (), ensemble_mean)
     with open_engine(model, choice, [one.source for one in first], tokens=as_json) as opened:
         for remark in opened.remarks:
             typer.echo(remark, err=True)

@@ -18,7 +18,7 @@ NULL = PAD  # the id of the empty source word, which explains target words that 
 Ids = NDArray[np.int32]
 
 
-class Lexicon(NamedTuple):
+class TranslationTable(NamedTuple):
     """t(target | source) for the pairs of ids that stand in some sentence pair together, by source, then by target."""
 
     source: NDArray[np.int64]
@@ -40,7 +40,7 @@ class Lexicon(NamedTuple):
         return table
 
 
-def learn_lexicon(pairs: Sequence[tuple[Ids, Ids]], target_size: int, iterations: int = 5) -> Lexicon:
+def learn_lexicon(pairs: Sequence[tuple[Ids, Ids]], target_size: int, iterations: int = 5) -> TranslationTable:
     """Model 1 by expectation maximisation, from uniform probabilities. [Brown 1993, 4.1]
 
     Each target token of a pair comes from one source token or from NULL: t(y | x) is proportional to the sum, over the
@@ -62,7 +62,7 @@ def learn_lexicon(pairs: Sequence[tuple[Ids, Ids]], target_size: int, iterations
             evidence = np.add.reduceat(joint, np.cumsum(width) - width)
             counts += np.bincount(cells, joint / np.repeat(evidence, width), minlength=len(keys))
         probability = counts / np.bincount(sources, counts)[sources]
-    return Lexicon(sources, targets, probability)
+    return TranslationTable(sources, targets, probability)
 
 
 class _Places(NamedTuple):

@@ -65,14 +65,14 @@ class Taxonomy(NamedTuple):
     remark: str
 
 
-class Units(NamedTuple):
+class UnitCounts(NamedTuple):
     """What is counted on each side."""
 
     source: str
     target: str
 
 
-def in_units(pairs: Iterable[Pair], tokenizers: Tokenizers | None) -> tuple[Units, Iterator[tuple[Ids, Ids]]]:
+def in_units(pairs: Iterable[Pair], tokenizers: Tokenizers | None) -> tuple[UnitCounts, Iterator[tuple[Ids, Ids]]]:
     """Texts as ids. Without tokenisers a side's units are its words if most of its first lines have several."""
     stream = iter(pairs)
     first = list(islice(stream, 1000))
@@ -80,11 +80,11 @@ def in_units(pairs: Iterable[Pair], tokenizers: Tokenizers | None) -> tuple[Unit
     if tokenizers is not None:
         x, y = tokenizers.source, tokenizers.target
         encoded = ((_ids(x.encode(pair.source)), _ids(y.encode(pair.target))) for pair in stream)
-        return Units("tokens", "tokens"), encoded
+        return UnitCounts("tokens", "tokens"), encoded
     if first and all(pair.source.endswith(".wav") for pair in first):
         hint = "Speech comes in the order of its words, and CTC is made for it: heedful init --recipe fsdd-ctc."
         raise ConfigError("Sources are names of recordings, which are not looked into.", hint=hint)
-    units = Units(_unit([pair.source for pair in first]), _unit([pair.target for pair in first]))
+    units = UnitCounts(_unit([pair.source for pair in first]), _unit([pair.target for pair in first]))
     source, target = _Numbers(units.source), _Numbers(units.target)
     return units, ((source.ids(pair.source), target.ids(pair.target)) for pair in stream)
 

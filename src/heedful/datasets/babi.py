@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 from heedful.datasets.synthetic import PART
@@ -82,7 +82,7 @@ class Babi(DataSet):
         """For each pair of `read(split)`: which sentences of its source support the answer, from 0, as published."""
         return [question.facts for question in self._questions(split)]
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         return [self._place.path(self._file(split), progress) for split in ("train", "test")]
 
     def _questions(self, split: str) -> Iterator[Question]:

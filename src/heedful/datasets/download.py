@@ -19,7 +19,7 @@ BLOCK = 1 << 16
 AGAIN = "Run the command again: it goes on where it stopped."
 
 
-class Progress(NamedTuple):
+class DownloadProgress(NamedTuple):
     """How far a download is, in bytes; `total` is None where the server does not say."""
 
     name: str
@@ -27,7 +27,9 @@ class Progress(NamedTuple):
     total: int | None
 
 
-def download(url: str, target: Path, sha256: str | None, progress: Callable[[Progress], None] | None = None) -> None:
+def download(
+    url: str, target: Path, sha256: str | None, progress: Callable[[DownloadProgress], None] | None = None
+) -> None:
     """Fetch `url` into `target`, unless it is there with this SHA-256 (or, without one, is there at all).
 
     What came before a break is kept beside the target in a file that ends in .part, and is not fetched again. Raises
@@ -54,7 +56,7 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _fetch(url: str, part: Path, progress: Callable[[Progress], None] | None) -> None:
+def _fetch(url: str, part: Path, progress: Callable[[DownloadProgress], None] | None) -> None:
     """Append what is missing to `part`."""
     have = part.stat().st_size if part.exists() else 0
     response = _open(url, have)
@@ -73,7 +75,7 @@ def _fetch(url: str, part: Path, progress: Callable[[Progress], None] | None) ->
                 file.write(block)
                 done += len(block)
                 if progress is not None:
-                    progress(Progress(url.rsplit("/", 1)[-1], done, total))
+                    progress(DownloadProgress(url.rsplit("/", 1)[-1], done, total))
     if total is not None and done < total:
         raise HeedfulError(f"{url}: the connection broke after {done:,} of {total:,} bytes.", hint=AGAIN)
 

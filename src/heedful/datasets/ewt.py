@@ -9,7 +9,7 @@ from typing import final
 
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 from heedful.errors import HeedfulError
@@ -52,7 +52,7 @@ class Ewt(DataSet):
         self.require(split)
         return read_conllu(self._place.path(FILES[split]))
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         return [self._place.path(file, progress) for file in FILES.values()]
 
 

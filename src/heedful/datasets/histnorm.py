@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 
@@ -19,7 +19,7 @@ REPOSITORY = f"https://raw.githubusercontent.com/coastalcph/histnorm/{COMMIT}"
 PREFIX = "histnorm-"
 
 
-class _Corpus(NamedTuple):
+class _HistnormCorpus(NamedTuple):
     """What is known of one of the data sets."""
 
     language: str
@@ -29,13 +29,13 @@ class _Corpus(NamedTuple):
 
 
 CORPORA = {
-    "german-ridges": _Corpus(
+    "german-ridges": _HistnormCorpus(
         "german", "science, 1482 to 1652", "CC BY 3.0", {"train": 51_908, "dev": 11_999, "test": 11_923}
     ),
-    "german-anselm": _Corpus(
+    "german-anselm": _HistnormCorpus(
         "german", "religion, 14th to 16th century", "CC BY-SA 3.0", {"train": 233_937, "dev": 45_996, "test": 45_999}
     ),
-    "slovene-goo300k-bohoric": _Corpus(
+    "slovene-goo300k-bohoric": _HistnormCorpus(
         "slovene", "1750 to the 1840s", "CC BY-SA 4.0", {"train": 60_811, "dev": 7_131, "test": 7_753}
     ),
 }
@@ -68,7 +68,7 @@ class Histnorm(DataSet):
         self.require(split)
         return read_forms(self._place.path(self._file(split)))
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         return [self._place.path(self._file(split), progress) for split in self.about.splits]
 
     def _file(self, split: str) -> PublishedFile:

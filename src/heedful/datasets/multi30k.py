@@ -9,7 +9,7 @@ from typing import final
 
 from heedful.data.corpus import Pair, read_parallel
 from heedful.data.lines import read_lines
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 
@@ -68,7 +68,7 @@ class Multi30k(DataSet):
         file = _tokenised(STEMS[split], self._target)
         return [line.strip() for line in read_lines(self._place.path(file))]  # the lines end in a blank
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         raw = [_raw(stem, language) for stem in LINES for language in (self._source, self._target)]
         tokenised = [_tokenised(stem, self._target) for stem in LINES if stem != "train"]
         return [self._place.path(file, progress) for file in (*raw, *tokenised)]

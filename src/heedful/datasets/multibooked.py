@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 from heedful.errors import HeedfulError
@@ -36,7 +36,7 @@ class Span(NamedTuple):
     kind: str  # target or expression
 
 
-class Tagged(NamedTuple):
+class TaggedSentence(NamedTuple):
     """A sentence with a tag a word, and what did not fit."""
 
     words: list[str]
@@ -70,10 +70,10 @@ class MultiBooked(DataSet):
         """How many spans of a split have no tags, for they overlap others: see `tagged`."""
         return sum(len(sentence.left_out) for sentence in self._sentences(split))
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         return [self._place.path(_file(split), progress) for split in self.about.splits]
 
-    def _sentences(self, split: str) -> list[Tagged]:
+    def _sentences(self, split: str) -> list[TaggedSentence]:
         self.require(split)
         path = self._place.path(_file(split))
         sentences = list(read_opinions(path))
@@ -87,7 +87,7 @@ def _file(split: str) -> PublishedFile:
     return PublishedFile(f"{split}.json", 1, None)
 
 
-def read_opinions(path: Path) -> Iterator[Tagged]:
+def read_opinions(path: Path) -> Iterator[TaggedSentence]:
     """The sentences of a JSON file of SemEval-2022, task 10, as `tagged` has them.
 
     Raises HeedfulError with the number of the sentence where it is not of that form.
@@ -127,7 +127,7 @@ def _places(words: list[str]) -> Iterator[tuple[int, int]]:
         start += len(word) + 1
 
 
-def tagged(words: list[str], spans: Iterable[Span]) -> Tagged:
+def tagged(words: list[str], spans: Iterable[Span]) -> TaggedSentence:
     """The tags of the spans. Of overlapping ones the longest is kept; of equally long ones the first, then a target.
 
     A span that several opinions share counts once.
@@ -140,4 +140,4 @@ def tagged(words: list[str], spans: Iterable[Span]) -> Tagged:
         else:
             inside = [f"I-{span.kind}"] * (span.end - span.start - 1)
             tags[span.start : span.end] = [f"B-{span.kind}", *inside]
-    return Tagged(words, tags, left_out)
+    return TaggedSentence(words, tags, left_out)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heedful.data.corpus import Pair
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.errors import ConfigError
 
 
@@ -44,7 +44,7 @@ class DataSet(ABC):
         self.require(split)
         return None
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         """Have all files of all splits here, and say where."""
         return []
 

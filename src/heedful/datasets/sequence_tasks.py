@@ -13,7 +13,7 @@ SILENCE = "_"
 
 
 @final
-class Tagged(SyntheticTask):
+class TaggedTask(SyntheticTask):
     """Letters to as many tags: a vowel is a nucleus, a consonant before a vowel an onset, every other one a coda."""
 
     name = "tagged"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import final
 
 from heedful.data.corpus import Pair, read_parallel
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 
@@ -70,7 +70,7 @@ class Sigmorphon2021(DataSet):
         self.require(split)
         return read_parallel([self._place.path(self._file(split))], "1", "2")
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         return [self._place.path(self._file(split), progress) for split in self.about.splits]
 
     def _file(self, split: str) -> PublishedFile:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from heedful.data.corpus import Pair, read_parallel
-from heedful.datasets.download import Progress
+from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
 from heedful.errors import HeedfulError
@@ -47,7 +47,7 @@ class Snips(DataSet):
             return read_tags(words, targets)
         return (Pair(source.strip(), target.strip()) for source, target in read_parallel([words, targets]))
 
-    def fetch(self, progress: Callable[[Progress], None] | None = None) -> list[Path]:
+    def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         names = (WORDS, TARGETS[self.about.name])
         return [self._place.path(_file(split, name), progress) for split in SPLITS for name in names]
 

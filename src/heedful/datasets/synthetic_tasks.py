@@ -10,7 +10,7 @@ from string import ascii_lowercase
 from typing import NamedTuple, final
 
 from heedful.data.corpus import Pair
-from heedful.datasets.sequence_tasks import Articles, Squeezed, Tagged
+from heedful.datasets.sequence_tasks import Articles, Squeezed, TaggedTask
 from heedful.datasets.synthetic import Links, SyntheticTask, made_up_words
 
 SHORTEST, LONGEST = 4, 16  # symbols of copy, reverse and sort
@@ -68,7 +68,7 @@ class _Word(NamedTuple):
 
 
 @final
-class Lexicon(SyntheticTask):
+class LexiconTask(SyntheticTask):
     """A sentence of a made-up language, word by word by a dictionary into another one with another word order.
 
     Source: one to three clauses of noun phrase, verb, noun phrase; a phrase is up to two adjectives, then a noun.
@@ -119,5 +119,5 @@ class Lexicon(SyntheticTask):
 
 
 CORE_TASKS: dict[str, SyntheticTask] = {
-    task.name: task for task in (Copy(), Reverse(), Sort(), Lexicon(), Articles(), Tagged(), Squeezed())
+    task.name: task for task in (Copy(), Reverse(), Sort(), LexiconTask(), Articles(), TaggedTask(), Squeezed())
 }

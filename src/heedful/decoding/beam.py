@@ -14,7 +14,7 @@ from torch import Tensor
 from heedful.decoding.constraints import Banks
 from heedful.decoding.search import (
     NEVER,
-    Chosen,
+    BeamSelection,
     Continuations,
     Forcing,
     Hypothesis,
@@ -119,13 +119,13 @@ def _extend(logits: Tensor, live: Open, forcing: Forcing, beam: int) -> tuple[Te
     return chosen.sources, live
 
 
-def _best(following: Continuations, live: Open) -> Chosen:
+def _best(following: Continuations, live: Open) -> BeamSelection:
     """The best of the best continuations [N k] of all beams."""
     beams, k = live.log_p.shape[1], following.ids.shape[1]
     totals = following.log_p.view(-1, beams, k) + live.log_p[:, :, None]
     best, flat = totals.flatten(1).topk(beams, dim=1)  # [B K], [B K]
     ids, gained = (part.view(len(flat), -1).gather(1, flat) for part in (following.ids, following.log_p))
-    return Chosen(flat // k, ids, gained, best)
+    return BeamSelection(flat // k, ids, gained, best)
 
 
 def _collect(live: Open, found: list[list[Hypothesis]], alpha: float, n_best: int) -> Open:

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.decoding.search import FREE, NEVER, Chosen, Request, most_probable
+from heedful.decoding.search import FREE, NEVER, BeamSelection, Request, most_probable
 from heedful.text.vocabulary import EOS
 
 MOST_PHRASES = 10  # of one sentence; the exact count of tokens still needed looks at all their subsets
@@ -103,7 +103,7 @@ class Banks(NamedTuple):
 
     def choose(
         self, log_p: Float[Tensor, "N V"], so_far: Float[Tensor, "B K"], forced: Sequence[int] | None, position: int
-    ) -> "tuple[Chosen, Banks]":
+    ) -> "tuple[BeamSelection, Banks]":
         """The best candidates of each bank in turn, and the banks after them.
 
         Candidates are the best continuations of all, the best one of each beam, and those that go on in a phrase. Bank
@@ -126,7 +126,7 @@ class Banks(NamedTuple):
         chosen = positions.gather(1, turn[:, :, None].expand(-1, -1, positions.shape[2]))
         flat = flat.gather(1, turn)
         gained = log_p.flatten(1).gather(1, flat)
-        after = Chosen(flat // n_symbols, flat % n_symbols, gained, scores.gather(1, turn))
+        after = BeamSelection(flat // n_symbols, flat % n_symbols, gained, scores.gather(1, turn))
         return after, self._replace(positions=chosen)
 
     def keep(self, rows: list[int]) -> "Banks":

@@ -12,14 +12,14 @@ from torch import Tensor
 from heedful.decoding.config import SampleSearch, SearchConfig
 from heedful.decoding.constraints import MOST_PHRASES, fewest_tokens
 from heedful.decoding.search import Request
-from heedful.decoding.vetoes import BANNED, START, Units, forbidding, units_of
+from heedful.decoding.vetoes import BANNED, START, PieceParts, forbidding, units_of
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.interface import Tokenizer
 from heedful.text.normalise import is_blank
 from heedful.text.vocabulary import UNK
 
 
-class Rules(NamedTuple):
+class OutputRules(NamedTuple):
     """What an output must hold and must not hold.
 
     A phrase is read as the tokeniser reads it: from the beginning of a word on, with its case.
@@ -40,10 +40,10 @@ class Requesting:
     def __init__(self, tokenizer: Tokenizer, search: SearchConfig, readable: int | None) -> None:
         """`readable`: the most tokens, with BOS, that the model can read of a target."""
         self._tokenizer, self._search, self._readable = tokenizer, search, readable
-        self._units: Units | None = None
+        self._units: PieceParts | None = None
         self._automata: dict[tuple[str, ...], Tensor] = {}
 
-    def __call__(self, place: str, length: int, prefix: str, rules: Rules, parts: int) -> Request:
+    def __call__(self, place: str, length: int, prefix: str, rules: OutputRules, parts: int) -> Request:
         """The request for a source of so many tokens, one of the `parts` of the line that errors call `place`."""
         if parts > 1 and (rules.require or rules.forbid):
             hint = "Give its sentences a line each, or raise search.max_source."
@@ -108,7 +108,7 @@ class Requesting:
             message = f"{place}: its phrases need {fewest} tokens, but an output has at most {request.max_length}."
             raise HeedfulError(message, hint="Leave some out, or raise search.max_extra.")
 
-    def _check_contradictions(self, request: Request, prefix: str, rules: Rules, place: str) -> None:
+    def _check_contradictions(self, request: Request, prefix: str, rules: OutputRules, place: str) -> None:
         if request.forbidden is None:
             return
         asked = [*zip(rules.require, request.required, strict=True), (prefix, request.prefix)]

@@ -77,7 +77,7 @@ class Continuations(NamedTuple):
     ids: Int[Tensor, "N k"]
 
 
-class Chosen(NamedTuple):
+class BeamSelection(NamedTuple):
     """What the K beams of each sentence go on with."""
 
     sources: Int[Tensor, "B K"]  # the beam that each comes from

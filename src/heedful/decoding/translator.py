@@ -12,7 +12,7 @@ import torch
 
 from heedful.decoding.backend import TRACED_LENGTHS, Backend
 from heedful.decoding.config import SearchConfig, with_changes
-from heedful.decoding.rules import Requesting, Rules
+from heedful.decoding.rules import OutputRules, Requesting
 from heedful.decoding.search import Hypothesis, Request
 from heedful.decoding.segments import Segment, join_segments, segment_line, tokens_of
 from heedful.decoding.translation import Scored, Translation
@@ -56,7 +56,7 @@ class Translator:
         *,
         n_best: int = 1,
         prefixes: Sequence[str] | None = None,
-        rules: Sequence[Rules] | None = None,
+        rules: Sequence[OutputRules] | None = None,
         first_line: int = 1,
     ) -> list[Translation]:
         """Translate lines of text, each with its `n_best` best candidates (or, when sampling, that many samples).
@@ -125,7 +125,7 @@ class Translator:
         segments: Sequence[Segment],
         of_line: Sequence[Sequence[int]],
         prefixes: Sequence[str] | None,
-        rules: Sequence[Rules] | None,
+        rules: Sequence[OutputRules] | None,
         first_line: int,
     ) -> list[Request]:
         """What is asked of each segment; a prefix is for the first of a line."""
@@ -135,7 +135,7 @@ class Translator:
             place, of_one = f"Line {segment.line + first_line}", of_line[segment.line]
             self.backend.check_source(place, segment.ids)
             prefix = prefixes[segment.line] if prefixes and of_one[0] == number else ""
-            wanted = rules[segment.line] if rules else Rules()
+            wanted = rules[segment.line] if rules else OutputRules()
             requests.append(request(place, len(segment.ids), prefix, wanted, len(of_one)))
         return requests
 

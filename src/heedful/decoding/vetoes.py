@@ -20,14 +20,14 @@ BANNED = -1  # in an automaton: this token would complete a forbidden text
 START = 0
 
 
-class Units(NamedTuple):
+class PieceParts(NamedTuple):
     """The smallest parts of every piece, numbered: what a text is made of, however it was cut into pieces."""
 
     numbers: dict[str, int]
     of_token: np.ndarray  # [V W], padded with -1
 
 
-def units_of(tokenizer: Tokenizer) -> Units:
+def units_of(tokenizer: Tokenizer) -> PieceParts:
     """The parts of every piece of a tokeniser; special ids have none, but UNK is one."""
     pieces = [
         [] if index < len(SPECIALS) else tokenizer.units(tokenizer.piece(index)) for index in range(len(tokenizer))
@@ -38,10 +38,10 @@ def units_of(tokenizer: Tokenizer) -> Units:
     table = np.full((len(rows), max(map(len, rows))), -1, np.int32)
     for row, units in enumerate(rows):
         table[row, : len(units)] = units
-    return Units(numbers, table)
+    return PieceParts(numbers, table)
 
 
-def forbidding(texts: Sequence[str], tokenizer: Tokenizer, units: Units) -> Int[Tensor, "S V"]:
+def forbidding(texts: Sequence[str], tokenizer: Tokenizer, units: PieceParts) -> Int[Tensor, "S V"]:
     """The automaton that follows an output and knows which token would complete one of the texts. [Aho 1975]
 
     Entry [s, v] is the state after token v in state s, or BANNED. A text counts from the beginning of a word (or

@@ -17,7 +17,7 @@ LETTERS_OF_PHONE = 3  # at most: a triphthong
 Sound = Literal["vowel", "consonant"]
 
 
-class Units(NamedTuple):
+class EditUnits(NamedTuple):
     """An output in units, the reference with the fewest edits to it, and what joins units to text."""
 
     output: list[str]
@@ -46,7 +46,7 @@ class Change(NamedTuple):
         return "substitution" if self.written else "deletion"
 
 
-def beside_closest(output: str, references: Sequence[str]) -> Units:
+def beside_closest(output: str, references: Sequence[str]) -> EditUnits:
     """Split an output and its closest reference into units.
 
     Units are blank-separated symbols; characters where neither the output nor a reference has a blank inside.
@@ -55,7 +55,7 @@ def beside_closest(output: str, references: Sequence[str]) -> Units:
     written = _split(output, by_character)
     targets = [_split(reference, by_character) for reference in references]
     closest = min(targets, key=lambda target: Levenshtein.distance(written, target))
-    return Units(written, closest, "" if by_character else " ")
+    return EditUnits(written, closest, "" if by_character else " ")
 
 
 def _split(text: str, by_character: bool) -> list[str]:
@@ -63,7 +63,7 @@ def _split(text: str, by_character: bool) -> list[str]:
     return list(text.strip()) if by_character else text.split()
 
 
-def aligned(units: Units) -> list[Change]:
+def aligned(units: EditUnits) -> list[Change]:
     """Align both sides column by column, with the fewest edits; of equally many, those that move nothing.
 
     So labels, which are as many as wanted, are compared place by place.
@@ -76,7 +76,7 @@ def aligned(units: Units) -> list[Change]:
     return [column for step in Levenshtein.opcodes(output, reference) for column in _columns(units, step)]
 
 
-def _columns(units: Units, step: Opcode) -> list[Change]:
+def _columns(units: EditUnits, step: Opcode) -> list[Change]:
     written = units.output[step.src_start : step.src_end]
     wanted = units.reference[step.dest_start : step.dest_end]
     return [Change(*pair) for pair in zip_longest(written, wanted, fillvalue="")]
@@ -160,7 +160,7 @@ _ALPHABETS = ("LATIN ", "GREEK ", "CYRILLIC ")
 _MODIFIERS = ("Lm", "Mn", "Sk")  # length, aspiration, stress, tie bars and accents belong to the letter before
 
 
-def all_sounds(units: Units, wrong: Sequence[Change]) -> Sound | None:
+def all_sounds(units: EditUnits, wrong: Sequence[Change]) -> Sound | None:
     """Return "vowel" where every edit concerns vowels alone, "consonant" likewise, else None.
 
     Blank-separated units must all be single sounds on both sides, a vowel among them, or they are words or labels.
@@ -175,7 +175,7 @@ def all_sounds(units: Units, wrong: Sequence[Change]) -> Sound | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def same_stems(units: Units, wrong: Sequence[Change]) -> bool:
+def same_stems(units: EditUnits, wrong: Sequence[Change]) -> bool:
     """Tell whether each edit exchanges a word for one that begins alike, by half of the longer one or more."""
     return not units.by_character and all(
         edit.kind == "substitution" and 2 * _shared(*edit) >= max(map(len, edit)) >= 2 * LETTERS_OF_PHONE - 1

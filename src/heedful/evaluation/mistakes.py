@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from heedful.evaluation.edits import (
     Change,
-    Units,
+    EditUnits,
     aligned,
     all_sounds,
     beside_closest,
@@ -117,7 +117,7 @@ def observe(item: Output) -> list[str]:
     return [reason for reason in REASONS if seen.get(reason)]
 
 
-def _kinds_of_edits(units: Units) -> list[str]:
+def _kinds_of_edits(units: EditUnits) -> list[str]:
     """What the edits have in common, and where they stand."""
     columns = aligned(units)
     wrong = edits(columns)

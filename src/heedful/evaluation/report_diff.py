@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from heedful.evaluation.edits import Change, Units, aligned, beside_closest, edits
+from heedful.evaluation.edits import Change, EditUnits, aligned, beside_closest, edits
 
 NOTHING = "·"  # stands where a unit is missing on one side
 CONFUSIONS_SHOWN = 16
@@ -31,7 +31,7 @@ def comparison(output: str, references: Sequence[str]) -> str:
     return f'<div {kind} role="img" aria-label="{said}">{inside}</div>'
 
 
-def _in_columns(columns: Sequence[Change], units: Units) -> str:
+def _in_columns(columns: Sequence[Change], units: EditUnits) -> str:
     key = '<span class="pair key"><span>reference</span><span>output</span></span>'
     spaced = "" if units.by_character else " spaced"
     return f'{key}<div class="pairs-line{spaced}">{"".join(map(_pair, columns))}</div>'
@@ -55,14 +55,14 @@ def _said(column: Change) -> str:
     return escape(f"substitution: instead of {column.wanted}")
 
 
-def _in_lines(columns: Sequence[Change], units: Units) -> str:
+def _in_lines(columns: Sequence[Change], units: EditUnits) -> str:
     return (
         f'<div class="side"><span class="key">reference</span><bdi>{_line(columns, units, 1)}</bdi></div>'
         f'<div class="side"><span class="key">output</span><bdi>{_line(columns, units, 0)}</bdi></div>'
     )
 
 
-def _line(columns: Sequence[Change], units: Units, side: int) -> str:
+def _line(columns: Sequence[Change], units: EditUnits, side: int) -> str:
     """One side of an alignment, neighbours of one kind in one element, so that letters stay joined."""
     parts = []
     for wrong, group in groupby(columns, lambda column: column.kind != "equal"):
@@ -76,7 +76,7 @@ def _line(columns: Sequence[Change], units: Units, side: int) -> str:
     return units.joint.join(parts)
 
 
-def _separable(units: Units) -> bool:
+def _separable(units: EditUnits) -> bool:
     """Whether units look the same when they stand alone: words do, and letters that neither join nor bear marks."""
     if not units.by_character:
         return True
@@ -85,7 +85,7 @@ def _separable(units: Units) -> bool:
     return not joined and not any(unicodedata.category(character).startswith("M") for character in characters)
 
 
-def _direction(units: Units) -> str:
+def _direction(units: EditUnits) -> str:
     letters = [character for unit in units.reference or units.output for character in unit if character.isalpha()]
     turned = sum(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in letters)
     return "rtl" if 2 * turned > len(letters) else "ltr"

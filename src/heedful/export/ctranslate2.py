@@ -18,11 +18,11 @@ from heedful.attention import MultiHeadAttention, scaled_dot
 from heedful.attention.normalise import softmax
 from heedful.config import Layer, Tree, read_toml, resolve
 from heedful.decoding.config import SearchConfig, search_of
-from heedful.decoding.shortlist import Shortlist, load_shortlist
+from heedful.decoding.shortlist import Shortlist, load_shortlist, vocabulary_map
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
 from heedful.export.ctranslate2_backend import CTranslate2Backend
-from heedful.export.ctranslate2_reader import Reader, library
+from heedful.export.ctranslate2_reader import CTranslate2Folder, library
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.layers.sublayer import Sublayer
 from heedful.models.bundle import Bundle
@@ -80,7 +80,7 @@ def open_export(folder: Path) -> Translator:
     recipe = read_toml(folder / "recipe.toml").values
     model, search = _settings(recipe)
     precision = str(read_toml(folder / "export.toml").values["type"])
-    reader = Reader(folder, precision)
+    reader = CTranslate2Folder(folder, precision)
     return Translator(CTranslate2Backend(reader, search, _positions(model, search)), load_tokenizers(folder))
 
 
@@ -118,11 +118,8 @@ def _visible(letter: str) -> str:
 
 def _write_mapping(path: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> str:
     """The shortlist as the library reads it: a source token, a tab and its targets a line, first those for all."""
-    source, target = token_strings(tokenizers.source), token_strings(tokenizers.target)
-    rows = [("", shortlist.always.tolist())]
-    rows += [(source[index], shortlist.candidates(index)) for index in range(len(source))]
-    lines = [f"{key}\t{' '.join(target[number] for number in row)}\n" for key, row in rows]
-    write_text(path, "".join(lines))
+    lines = vocabulary_map(shortlist, token_strings(tokenizers.source), token_strings(tokenizers.target))
+    write_text(path, "".join(f"{line}\n" for line in lines))
     return str(path)
 
 

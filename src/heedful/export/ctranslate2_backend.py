@@ -20,7 +20,7 @@ from heedful.decoding.config import BeamSearch, SearchConfig, require_beam_searc
 from heedful.decoding.search import Hypothesis, Request, length_penalty
 from heedful.decoding.segments import batches
 from heedful.errors import ConfigError
-from heedful.export.ctranslate2_reader import Reader
+from heedful.export.ctranslate2_reader import CTranslate2Folder
 from heedful.text.vocabulary import BOS, PAD
 
 ENGINE = "The engine ctranslate2"
@@ -41,7 +41,9 @@ class CTranslate2Backend(Backend):
 
     damaged_hint = "Export the model again."
 
-    def __init__(self, reader: Reader, search: SearchConfig, longest: int, *, scores_tokens: bool = True) -> None:
+    def __init__(
+        self, reader: CTranslate2Folder, search: SearchConfig, longest: int, *, scores_tokens: bool = True
+    ) -> None:
         """`longest` is the number of positions: those of a source with its EOS, or of an output with BOS. Without
         `scores_tokens` outputs come without the log-probabilities of their tokens: a quarter less work.
 

@@ -27,7 +27,7 @@ class Threads(NamedTuple):
 
 
 @final
-class Reader:
+class CTranslate2Folder:
     """A folder as the library reads it; opened when first used, and then kept."""
 
     def __init__(self, folder: Path, precision: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
-from heedful.text.normalise import BLANK_PIECE, Normaliser
+from heedful.text.normalise import BLANK_PIECE, TextNormaliser
 from heedful.text.tokenizer import SentencePieceTokenizer, Tokenizer, Tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, UNKNOWN
 
@@ -110,7 +110,7 @@ def _special(index: int) -> Json:
     return {"id": index, "content": NAMES[index], **flags, "special": True}
 
 
-def _normalizers(normalise: Normaliser) -> list[Json]:
+def _normalizers(normalise: TextNormaliser) -> list[Json]:
     form = [] if normalise.form == "none" else [{"type": normalise.form}]
     steps = list(form)
     if normalise.lowercase:

@@ -44,7 +44,7 @@ COPY_AGAIN = (
 )
 
 
-class Target(Protocol):
+class ExportTarget(Protocol):
     """What the module of a target offers."""
 
     TOLERANCES: Mapping[str, Tolerance]
@@ -87,11 +87,11 @@ class Export(NamedTuple):
     precision: str
 
 
-def target_module(name: str) -> Target:
+def target_module(name: str) -> ExportTarget:
     """The module of a target. Raises ConfigError for one that there is not."""
     if name not in TARGETS:
         raise ConfigError(f'There is no target "{name}".', hint=f"Use one of: {', '.join(TARGETS)}.")
-    return cast(Target, import_module(TARGETS[name]))
+    return cast(ExportTarget, import_module(TARGETS[name]))
 
 
 def is_export(folder: Path) -> bool:

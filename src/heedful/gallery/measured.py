@@ -18,7 +18,7 @@ class Arm(NamedTuple):
     evidence: dict[str, float]
 
 
-class Result(NamedTuple):
+class MeasuredSystem(NamedTuple):
     """A system on its task, its first arm against the second."""
 
     page: str
@@ -32,8 +32,8 @@ class Result(NamedTuple):
     verdict: str
 
 
-def results(page: str) -> list[Result]:
+def results(page: str) -> list[MeasuredSystem]:
     """The results of a page; none where nothing was measured yet."""
     kept = json.loads(files("heedful.gallery").joinpath("assets", "family.json").read_text("utf-8"))
-    read = [Result(**{**entry, "arms": [Arm(**arm) for arm in entry["arms"]]}) for entry in kept]
+    read = [MeasuredSystem(**{**entry, "arms": [Arm(**arm) for arm in entry["arms"]]}) for entry in kept]
     return [result for result in read if result.page == page]

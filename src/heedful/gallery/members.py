@@ -150,7 +150,10 @@ MEMBERS: tuple[Facts, ...] = (
     (
         "attention-over-attention", "attention-over-attention", "dot", "padding", "softmax along each axis",
         "scatter-sum by word", "s = alpha^T mean_t beta(t); P(w) = sum of s where w stands", "Cui 2017, Eq. 5-10",
-        ("gallery.layers.memory.attention_over_attention", "attention.ScatterSum", "gallery.reading.reader.Reader"),
+        (
+            "gallery.layers.memory.attention_over_attention", "attention.ScatterSum",
+            "gallery.reading.reader.StoryReader",
+        ),
         "Answers that do not stand in the document.",
     ),
     (
@@ -183,7 +186,7 @@ MEMBERS: tuple[Facts, ...] = (
     (
         "keywords", "keywords", "constant query", "padding", SOFTMAX, "the N heaviest, sorted, joined",
         "[w_1 x_1; ..; w_N x_N], w sorted", "the keyword model",
-        ("attention.Pooling", "attention.GatherTop", "gallery.pooling.poolings.Keywords"),
+        ("attention.Pooling", "attention.GatherTop", "gallery.pooling.poolings.KeywordPooling"),
         "Texts with more than N telling words, and word order: the heaviest come first, wherever they stood.",
     ),
     (

@@ -8,24 +8,24 @@ from heedful.gallery.esim.task import Inference
 from heedful.gallery.hierarchical.config import HierarchicalConfig
 from heedful.gallery.hierarchical.task import Documents
 from heedful.gallery.pooling.config import PoolingConfig
-from heedful.gallery.pooling.task import Cued, Keywords
+from heedful.gallery.pooling.task import Cued, KeywordTask
 from heedful.gallery.reading.config import MemoryConfig, ReaderConfig
 from heedful.gallery.top_k.task import Recall
-from heedful.models.kinds import Kind
+from heedful.models.kinds import ModelKind
 
 GALLERY_KINDS = (
-    Kind(
+    ModelKind(
         PoolingConfig,
         "heedful.gallery.pooling.model:build_pooling_classifier",
         formerly="classifier",
         renamed={"baseline.value": "pooling.baseline.value"},
     ),
-    Kind(HierarchicalConfig, "heedful.gallery.hierarchical.model:Hierarchical"),
-    Kind(InferenceConfig, "heedful.gallery.esim.model:ESIM"),
-    Kind(CoupledConfig, "heedful.gallery.coupled.model:Coupled"),
-    Kind(ReaderConfig, "heedful.gallery.reading.reader:Reader"),
-    Kind(MemoryConfig, "heedful.gallery.reading.memory_network:MemoryNetwork"),
+    ModelKind(HierarchicalConfig, "heedful.gallery.hierarchical.model:Hierarchical"),
+    ModelKind(InferenceConfig, "heedful.gallery.esim.model:ESIM"),
+    ModelKind(CoupledConfig, "heedful.gallery.coupled.model:Coupled"),
+    ModelKind(ReaderConfig, "heedful.gallery.reading.reader:StoryReader"),
+    ModelKind(MemoryConfig, "heedful.gallery.reading.memory_network:MemoryNetwork"),
 )
 GALLERY_TASKS: dict[str, SyntheticTask] = {
-    task.name: task for task in (Documents(), Inference(), Keywords(), Cued(), Recall(), Reviews())
+    task.name: task for task in (Documents(), Inference(), KeywordTask(), Cued(), Recall(), Reviews())
 }

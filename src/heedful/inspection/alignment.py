@@ -1,6 +1,6 @@
 """Word alignments read from cross-attention, the Pharaoh format, and how well they agree with a gold alignment.
 
-Knows no tokeniser: `Units` say which pieces make a word. Positions are counted from 0, the source first.
+Knows no tokeniser: `PairUnits` say which pieces make a word. Positions are counted from 0, the source first.
 """
 
 import re
@@ -21,7 +21,7 @@ Link = tuple[int, int]  # (source unit, target unit)
 Cut = Callable[[Sequence[str]], list[range]]  # pieces -> the ranges of them that are units
 
 
-class Choice(NamedTuple):
+class AttentionChoice(NamedTuple):
     """Which cross-attention is read: a layer, a head or "mean", and which decoder row stands for a target token.
 
     shift 0 takes the row that predicts the token, shift 1 the row that consumes it, one step later
@@ -33,16 +33,16 @@ class Choice(NamedTuple):
     shift: int = 0
 
 
-class Units(NamedTuple):
+class PairUnits(NamedTuple):
     """How a pair is cut into what is aligned: one range of pieces for each unit, "</s>" in none."""
 
     source: list[range]
     target: list[range]
 
 
-def units_of(trace: Trace, cut_source: Cut, cut_target: Cut) -> Units:
+def units_of(trace: Trace, cut_source: Cut, cut_target: Cut) -> PairUnits:
     """The units of both sides, each cut by `as_words` or `as_pieces`."""
-    return Units(cut_source(trace.source[:-1]), cut_target(trace.predicted[:-1]))
+    return PairUnits(cut_source(trace.source[:-1]), cut_target(trace.predicted[:-1]))
 
 
 def as_words(pieces: Sequence[str]) -> list[range]:
@@ -56,7 +56,7 @@ def as_pieces(pieces: Sequence[str]) -> list[range]:
     return [range(place, place + 1) for place in range(len(pieces))]
 
 
-def usual_choice(trace: Trace) -> Choice:
+def usual_choice(trace: Trace) -> AttentionChoice:
     """The mean of the heads of the last layer but one, or in a model of fewer than four layers of the last one.
 
     The first is the best single rule for 6 layers [Garg 2019]. With 2 layers on the task `lexicon` the last one has an
@@ -67,13 +67,13 @@ def usual_choice(trace: Trace) -> Choice:
         hint = "Its decoder reads the source without attention."
         raise ConfigError("This model has no cross-attention to read alignments from.", hint=hint)
     last = max(layers)
-    return Choice(last if last < 3 else last - 1)
+    return AttentionChoice(last if last < 3 else last - 1)
 
 
-def all_choices(trace: Trace) -> list[Choice]:
+def all_choices(trace: Trace) -> list[AttentionChoice]:
     """Every layer, every head and the mean, both shifts."""
     return [
-        Choice(shown.layer, head, shift)
+        AttentionChoice(shown.layer, head, shift)
         for shown in trace.maps
         if shown.kind == "decoder.cross"
         for head in [*range(shown.n_heads), "mean"]
@@ -81,7 +81,7 @@ def all_choices(trace: Trace) -> list[Choice]:
     ]
 
 
-def unit_matrix(trace: Trace, choice: Choice, units: Units) -> NDArray[np.float32]:
+def unit_matrix(trace: Trace, choice: AttentionChoice, units: PairUnits) -> NDArray[np.float32]:
     """Attention between units, [target units, source units]: summed over source pieces, averaged over target pieces.
 
     What "</s>" takes is left out, so a row sums to at most 1.
@@ -179,16 +179,16 @@ class Agreement(NamedTuple):
 class Ranked(NamedTuple):
     """How well one way of reading the attention agrees with the gold alignment."""
 
-    choice: Choice
+    choice: AttentionChoice
     agreement: Agreement
 
 
-def rank_choices(examples: Iterable[tuple[Trace, Units, Gold]]) -> list[Ranked]:
+def rank_choices(examples: Iterable[tuple[Trace, PairUnits, Gold]]) -> list[Ranked]:
     """Score every layer, head and shift on pairs whose alignment is known; the lowest AER first.
 
     Raises ValueError where there is no example.
     """
-    counts: dict[Choice, Agreement] = {}
+    counts: dict[AttentionChoice, Agreement] = {}
     for trace, units, gold in examples:
         for choice in all_choices(trace):
             links = links_of(unit_matrix(trace, choice, units))

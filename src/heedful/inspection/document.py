@@ -1,4 +1,4 @@
-"""A trace as plain data and back: what `heedful inspect --json` prints, and what other tools may feed to the pages.
+"""A trace as plain data: what `heedful inspect --json` prints.
 
 Knows no drawing. The numbers are exact: each float32 is written as the shortest decimal that reads back to it.
 """
@@ -6,11 +6,9 @@ Knows no drawing. The numbers are exact: each float32 is written as the shortest
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from heedful.errors import HeedfulError
-from heedful.trace import Map, Trace, check_trace
+from heedful.trace import Trace
 
 
 def trace_to_tree(trace: Trace) -> dict[str, Any]:
@@ -27,23 +25,6 @@ def trace_to_tree(trace: Trace) -> dict[str, Any]:
         for shown in trace.maps
     ]
     return {**trace._asdict(), "maps": maps}
-
-
-def trace_from_tree(tree: dict[str, Any]) -> Trace:
-    """The inverse of `trace_to_tree`; HeedfulError where a key is missing or the shapes disagree."""
-    try:
-        maps = [
-            Map(m["name"], torch.tensor(m["weights"], dtype=torch.float32), torch.tensor(m["mask"], dtype=torch.bool))
-            for m in tree["maps"]
-        ]
-        texts = [str(tree.get(name, "")) for name in ("source_text", "output_text")]
-        return check_trace(Trace(tree["source"], tree["consumed"], tree["predicted"], tree["log_p"], maps, *texts))
-    except KeyError as error:
-        raise HeedfulError(
-            f"The trace has no {error}.", hint="`heedful inspect MODEL TEXT --json` writes one to compare with."
-        ) from None
-    except (TypeError, ValueError) as error:
-        raise HeedfulError(f"This is no trace: {error}") from None
 
 
 def shortest(values: Tensor) -> Any:

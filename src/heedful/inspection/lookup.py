@@ -16,7 +16,7 @@ QUESTIONS = {"the Zhangs": (1.0, 0.0, 0.0), "Zhang San": (1.0, 2.0, 0.0)}
 SHARPNESS = (2.0, 4.0, 8.0, 16.0)
 
 
-class Prediction(NamedTuple):
+class LookupResult(NamedTuple):
     """The age that a way of asking gives, and the weight of each of the four people in it."""
 
     question: str
@@ -25,7 +25,7 @@ class Prediction(NamedTuple):
     weights: tuple[float, ...]
 
 
-def look_up() -> list[Prediction]:
+def look_up() -> list[LookupResult]:
     """Both questions by dot product, scaled, sharpened, sparse, hard, and by the angle alone."""
     ways: list[tuple[str, float, Score, Normaliser]] = [
         ("softmax", 1.0, dot, softmax),
@@ -43,9 +43,9 @@ def look_up() -> list[Prediction]:
     ]
 
 
-def _ask(question: str, way: str, sharpness: float, score: Score, normalise: Normaliser) -> Prediction:
+def _ask(question: str, way: str, sharpness: float, score: Score, normalise: Normaliser) -> LookupResult:
     query = sharpness * torch.tensor(QUESTIONS[question], dtype=torch.float64)
     keys, ages = torch.tensor(KEYS, dtype=torch.float64), torch.tensor(AGES, dtype=torch.float64)[:, None]
     read = attend(query[None, None, None], keys[None, None], ages[None, None], score=score, normalise=normalise)
     assert read.weights is not None
-    return Prediction(question, way, read.context.item(), tuple(read.weights.flatten().tolist()))
+    return LookupResult(question, way, read.context.item(), tuple(read.weights.flatten().tolist()))

@@ -43,9 +43,9 @@ class ConvS2S(Seq2Seq):
             nn.init.normal_(positions.weight, std=config.d_model**-0.5)  # that of words
         self.dropout = Dropout(config.dropout)
         self.encoder_in, self.decoder_in = (nn.Linear(config.d_model, config.d_hidden) for _ in range(2))
-        self.encoder = Stack(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.encoder = Stack(ConvEncoderLayer(config) for _ in range(config.n_encoder_layers))
         attending = {"all": 0, "top": config.n_decoder_layers - 1}[config.attention_layers]  # from this layer on
-        self.decoder = Stack(DecoderLayer(config, attends=n >= attending) for n in range(config.n_decoder_layers))
+        self.decoder = Stack(ConvDecoderLayer(config, attends=n >= attending) for n in range(config.n_decoder_layers))
         self.encoder_out, self.decoder_out = (nn.Linear(config.d_hidden, config.d_model) for _ in range(2))
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
@@ -65,7 +65,7 @@ class ConvS2S(Seq2Seq):
         return hidden
 
     def start(self, memory: Memory, beams: int) -> "ConvS2SState":
-        read = Source.of(memory)
+        read = ConvMemory.of(memory)
         rows = len(memory.values) * beams
         return ConvS2SState(beams, 0, [layer.nothing(rows, memory.values) for layer in self.decoder], read)
 
@@ -103,7 +103,7 @@ class ConvS2S(Seq2Seq):
         return self.output.weight
 
 
-class Source(NamedTuple):
+class ConvMemory(NamedTuple):
     """A memory as the decoder reads it."""
 
     key: Float[Tensor, "B 1 S D"]  # z
@@ -112,18 +112,18 @@ class Source(NamedTuple):
     scale: Float[Tensor, "B 1 1 1"]  # m sqrt(1 / m) for the m real tokens of a source [3.4]
 
     @staticmethod
-    def of(memory: Memory) -> "Source":
+    def of(memory: Memory) -> "ConvMemory":
         """The two halves of a memory."""
         key, value = memory.values[:, None].chunk(2, dim=-1)
         scale = memory.mask.sum(dim=1).to(key.dtype).sqrt()[:, None, None, None]
-        return Source(key, value, Mask.key_padding(memory.mask), scale)
+        return ConvMemory(key, value, Mask.key_padding(memory.mask), scale)
 
-    def reorder(self, sentences: Int[Tensor, " B"]) -> "Source":
+    def reorder(self, sentences: Int[Tensor, " B"]) -> "ConvMemory":
         """Those of these sentences, in this order."""
         key, value, visible, scale = (
             part.index_select(0, sentences) for part in (self.key, self.value, self.padding.visible, self.scale)
         )
-        return Source(key, value, Mask(visible), scale)
+        return ConvMemory(key, value, Mask(visible), scale)
 
 
 class GatedConvolution(nn.Module):
@@ -144,7 +144,7 @@ class GatedConvolution(nn.Module):
         return nn.functional.glu(self.convolution(self.dropout(x).mT).mT, dim=-1)
 
 
-class EncoderLayer(nn.Module):
+class ConvEncoderLayer(nn.Module):
     """A gated convolution around each token, and a residual. Padding is zero in every layer, like what is beyond it."""
 
     def __init__(self, config: ConvS2SConfig) -> None:
@@ -157,7 +157,7 @@ class EncoderLayer(nn.Module):
         return (self.gated(around) + x) * HALF
 
 
-class DecoderLayer(nn.Module):
+class ConvDecoderLayer(nn.Module):
     """A gated convolution over a token and those before it, an attention, and residuals.
 
     d_i = W_d h_i + b_d + g_i, a_ij = softmax_j(d_i . z_j), c_i = sum_j a_ij (z_j + e_j). [Gehring 2017, 3.3, Eq. 1, 2]
@@ -181,7 +181,7 @@ class DecoderLayer(nn.Module):
         x: Float[Tensor, "N T C"],
         past: Float[Tensor, "N P C"],
         embedded: Float[Tensor, "N T D"],
-        source: Source,
+        source: ConvMemory,
     ) -> tuple[Float[Tensor, "N T C"], Float[Tensor, "N P C"], Float[Tensor, "B 1 KT S"] | None]:
         """`past` holds the k - 1 inputs before these; the last ones are returned in their place, with the weights."""
         inputs = torch.cat([past.to(x.dtype), x], dim=1)
@@ -201,7 +201,7 @@ class DecoderLayer(nn.Module):
 class ConvS2SState(State):
     """The last k - 1 inputs of each layer, for each row, and the source of each sentence."""
 
-    def __init__(self, beams: int, length: int, seen: list[Tensor], read: Source) -> None:
+    def __init__(self, beams: int, length: int, seen: list[Tensor], read: ConvMemory) -> None:
         self.beams, self.length, self.seen, self.read = beams, length, seen, read
 
     @property

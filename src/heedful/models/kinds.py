@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Kind(NamedTuple):
+class ModelKind(NamedTuple):
     """A kind of model: the class of its settings, "module:name" of what builds its network, imported when one is
     built; the kind of which it was a part in earlier versions, and weights that had other names there.
     """
@@ -45,10 +45,10 @@ class Kind(NamedTuple):
 class Kinds:
     """A table of kinds; the first is the one of a `model` table that names none."""
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
+    def __init__(self, kinds: Sequence[ModelKind]) -> None:
         self._kinds = tuple(kinds)
 
-    def __iter__(self) -> Iterator[Kind]:
+    def __iter__(self) -> Iterator[ModelKind]:
         return iter(self._kinds)
 
     @property
@@ -87,7 +87,7 @@ class Kinds:
         module, _, name = self._of(config).network.partition(":")
         return getattr(import_module(module), name)(config, source_size, target_size)
 
-    def _of(self, config: ModelConfig) -> Kind:
+    def _of(self, config: ModelConfig) -> ModelKind:
         for kind in self._kinds:
             if type(config) is kind.config:
                 return kind
@@ -96,12 +96,12 @@ class Kinds:
 
 CORE_KINDS = Kinds(
     [
-        Kind(TransformerConfig, "heedful.models.transformer:Transformer"),
-        Kind(RNNConfig, "heedful.models.rnn:RNN"),
-        Kind(ConvS2SConfig, "heedful.models.convs2s:ConvS2S"),
-        Kind(TaggerConfig, "heedful.models.tagger:Tagger"),
-        Kind(CTCConfig, "heedful.models.ctc:CTC"),
-        Kind(ClassifierConfig, "heedful.models.classifier:build_classifier"),
+        ModelKind(TransformerConfig, "heedful.models.transformer:Transformer"),
+        ModelKind(RNNConfig, "heedful.models.rnn:RNN"),
+        ModelKind(ConvS2SConfig, "heedful.models.convs2s:ConvS2S"),
+        ModelKind(TaggerConfig, "heedful.models.tagger:Tagger"),
+        ModelKind(CTCConfig, "heedful.models.ctc:CTC"),
+        ModelKind(ClassifierConfig, "heedful.models.classifier:build_classifier"),
     ]
 )
 

@@ -21,7 +21,7 @@ from heedful.models.rnn_config import RNNConfig
 CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}
 
 
-class Source(NamedTuple):
+class RecurrentMemory(NamedTuple):
     """A memory as the decoder reads it."""
 
     key: Float[Tensor, "B 1 S A"]
@@ -29,10 +29,10 @@ class Source(NamedTuple):
     padding: Mask
     summary: Float[Tensor, "B H"]  # the last state of each direction
 
-    def reorder(self, sentences: Int[Tensor, " B"]) -> "Source":
+    def reorder(self, sentences: Int[Tensor, " B"]) -> "RecurrentMemory":
         """Those of these sentences, in this order."""
         key, value, summary = (part.index_select(0, sentences) for part in (self.key, self.value, self.summary))
-        return Source(key, value, Mask(self.padding.visible.index_select(0, sentences)), summary)
+        return RecurrentMemory(key, value, Mask(self.padding.visible.index_select(0, sentences)), summary)
 
 
 class Past(NamedTuple):
@@ -70,13 +70,13 @@ class Decoder(nn.Module, ABC):
         self.dropout = Dropout(config.dropout)
 
     @abstractmethod
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
         """Consume T embedded tokens a row, one after the other."""
 
-    def read(self, memory: Memory, summary: Float[Tensor, "B H"]) -> Source:
+    def read(self, memory: Memory, summary: Float[Tensor, "B H"]) -> RecurrentMemory:
         """The source, with all that need be computed only once."""
         values = memory.values[:, None]
-        return Source(self.keys(values), values, Mask.key_padding(memory.mask), summary)
+        return RecurrentMemory(self.keys(values), values, Mask.key_padding(memory.mask), summary)
 
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
         """What queries are compared with."""
@@ -111,7 +111,7 @@ class BottleneckDecoder(Decoder):
         self.feedback = config.feedback
         self.readout = nn.Linear(2 * config.d_hidden + fed, config.d_model)
 
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
         rows, length, _ = embedded.shape
         beams = rows // len(source.summary)
         context = source.summary.repeat_interleave(beams, dim=0)[:, None].expand(-1, length, -1)
@@ -138,7 +138,7 @@ class BahdanauDecoder(Decoder):
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
         return self.score.project_key(values)
 
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
         states, reads, outputs = past.states, [], []
         for token in embedded.unbind(1):
             query = states[0][-1]  # [N H], of the uppermost layer
@@ -178,7 +178,7 @@ class LuongDecoder(Decoder):
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
         return self.score.project_key(values) if isinstance(self.score, Additive) else values
 
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: Source) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
         hidden: list[Tensor] = []
         reads: list[Attended] = []
         for inputs in embedded.split(1, dim=1) if self.input_feeding else [embedded]:
@@ -191,7 +191,7 @@ class LuongDecoder(Decoder):
             reads.append(read)
         return Decoded(torch.cat(hidden, dim=1), past, wanted_weights(reads))
 
-    def _read(self, outputs: Float[Tensor, "N T H"], length: int, source: Source) -> Attended:
+    def _read(self, outputs: Float[Tensor, "N T H"], length: int, source: RecurrentMemory) -> Attended:
         score = self.score.match if isinstance(self.score, Additive) else self.score
         query, mask, normalise = beside(outputs, source), source.padding, softmax
         if self.predict is not None and self.radius is not None:
@@ -204,7 +204,7 @@ class LuongDecoder(Decoder):
         return attend(query, source.key, source.value, score=score, mask=mask, normalise=normalise)
 
 
-def beside(queries: Float[Tensor, "N T H"], source: Source) -> Float[Tensor, "B 1 KT H"]:
+def beside(queries: Float[Tensor, "N T H"], source: RecurrentMemory) -> Float[Tensor, "B 1 KT H"]:
     """The queries of all beams of a sentence, one after the other."""
     return queries.reshape(len(source.value), 1, -1, queries.shape[-1])
 

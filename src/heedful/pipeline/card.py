@@ -86,7 +86,7 @@ Unless asked otherwise it searches as it was scored: `{search}`.
 """
 
 
-class Made(NamedTuple):
+class Provenance(NamedTuple):
     """What the model was made of: its size, its checkpoint, and what the run logged of the prepared data."""
 
     parameters: int
@@ -95,7 +95,7 @@ class Made(NamedTuple):
     prepared: Mapping[str, Any]
 
 
-def model_card(recipe: Recipe, made: Made, scores: Sequence[Result]) -> str:
+def model_card(recipe: Recipe, made: Provenance, scores: Sequence[Result]) -> str:
     """Return the card. `scores` are those of the finished model on its final split; empty while they are not known."""
     sides = _sides(recipe.data)
     return CARD.format(

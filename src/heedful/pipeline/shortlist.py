@@ -18,7 +18,7 @@ from heedful.tasks.table import task_of
 from heedful.text.tokenizer import load_tokenizers
 
 
-class Made(NamedTuple):
+class MadeShortlist(NamedTuple):
     """A shortlist, and what it would have left of a corpus: dev, which it was not made from."""
 
     shortlist: Shortlist
@@ -26,7 +26,7 @@ class Made(NamedTuple):
     missing: float  # the share of dev's target tokens that are no candidates of their sentence
 
 
-def make_shortlist(folder: Path, k: int, frequent: int) -> Made:
+def make_shortlist(folder: Path, k: int, frequent: int) -> MadeShortlist:
     """Learn which targets go with which source ids, and write the shortlist into the run's bundle.
 
     Raises HeedfulError where the run has no bundle, or no longer the corpus of its bundle.
@@ -45,7 +45,7 @@ def make_shortlist(folder: Path, k: int, frequent: int) -> Made:
         shortlist = learn_shortlist(train, len(tokenizers.source), len(tokenizers.target), k, frequent)
         with run.together(), run.new(f"model/{TABLE}") as table, run.new(f"model/{FACTS}") as facts:
             write_shortlist(table, facts, shortlist, tokenizers)
-    return Made(shortlist, *coverage(shortlist, dev))
+    return MadeShortlist(shortlist, *coverage(shortlist, dev))
 
 
 def learn_shortlist(store: PairStore, source_size: int, target_size: int, k: int, frequent: int) -> Shortlist:

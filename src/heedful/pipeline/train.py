@@ -40,7 +40,7 @@ from heedful.training.objective import perplexity
 MANY_BATCHES = 2000  # between two lines of the log: whoever waits is told
 
 
-class Trained(NamedTuple):
+class TrainedRun(NamedTuple):
     """A finished run."""
 
     run: Path
@@ -55,7 +55,7 @@ def train(
     resume: bool = False,
     command: Sequence[str] = (),
     report: Report = silent,
-) -> Trained:
+) -> TrainedRun:
     """Train as a recipe (or the file of one) says; with `resume`, go on from the run's last checkpoint.
 
     The run directory is `folder`, or else the recipe's `run`, or else `runs/` and the name of the file or preset.
@@ -126,7 +126,7 @@ def plan_of(recipe: Recipe, prepared: Encoded) -> BatchPlan:
     return BatchPlan(train.source_lengths, train.target_lengths, recipe.training.max_tokens, recipe.seed)
 
 
-def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()) -> Trained:
+def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()) -> TrainedRun:
     if recipe.training.threads is not None:
         torch.set_num_threads(recipe.training.threads)
 
@@ -163,7 +163,7 @@ def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()
     except Interrupted as error:
         raise Interrupted(error.message, hint=f"Go on with: {resume_command(run.folder)}") from None
     log("ended", {"reason": outcome.reason, **_progress_facts(outcome)})
-    return Trained(run.folder, outcome, finish(recipe, run, model, prepared.tokenizers, checkpoints, log))
+    return TrainedRun(run.folder, outcome, finish(recipe, run, model, prepared.tokenizers, checkpoints, log))
 
 
 def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[int], Batch]:

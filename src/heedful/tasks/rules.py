@@ -60,7 +60,7 @@ class Sections(Protocol):
         ...
 
 
-class Rules(ABC):
+class TaskRules(ABC):
     """What a recipe for one task must satisfy."""
 
     @property
@@ -82,7 +82,7 @@ class Rules(ABC):
 
 
 @final
-class SequenceRules(Rules):
+class SequenceRules(TaskRules):
     """Tokens one after another, by a decoder."""
 
     @property
@@ -99,7 +99,7 @@ class SequenceRules(Rules):
         return search.describe()
 
 
-class EncoderOnlyRules(Rules):
+class EncoderOnlyRules(TaskRules):
     """No decoder: nothing is searched but what `searched` names, and no output is read back."""
 
     searched: tuple[str, ...] = ()
@@ -199,4 +199,4 @@ def check_recordings(recipe: Sections) -> None:
         )
 
 
-RULES: dict[str, Rules] = {"sequence": SequenceRules(), "labels": LabelRules(), "ctc": CTCRules()}
+RULES: dict[str, TaskRules] = {"sequence": SequenceRules(), "labels": LabelRules(), "ctc": CTCRules()}

@@ -11,7 +11,7 @@ from pathlib import Path
 from heedful.config import to_toml
 from heedful.text.config import SideConfig
 from heedful.text.files import write_bytes, write_text
-from heedful.text.normalise import Normaliser
+from heedful.text.normalise import TextNormaliser
 
 
 class Tokenizer(ABC):
@@ -19,7 +19,7 @@ class Tokenizer(ABC):
 
     def __init__(self, config: SideConfig) -> None:
         self.config = config
-        self.normalise = Normaliser.of(config)
+        self.normalise = TextNormaliser.of(config)
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:

@@ -22,7 +22,7 @@ _NO_MARK = re.compile(f"(?:[\\s\\x00-\\x1f\\x7f-\\x9f\u200c\u200d\u180b-\u180d\u
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Normaliser(NamedTuple):
+class TextNormaliser(NamedTuple):
     """A text as the tokeniser cuts it. Normalising twice changes nothing more."""
 
     form: str  # NFC, NFD, NFKC or none
@@ -30,7 +30,7 @@ class Normaliser(NamedTuple):
     single_blanks: bool  # no white space at the ends, one blank for each run of it
 
     @classmethod
-    def of(cls, config: SideConfig) -> "Normaliser":
+    def of(cls, config: SideConfig) -> "TextNormaliser":
         """The one that the settings ask for."""
         subwords = config.kind == "sentencepiece"
         return cls(config.unicode_form or ("NFKC" if subwords else "NFC"), config.lowercase, subwords)

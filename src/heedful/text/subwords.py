@@ -10,7 +10,7 @@ import sentencepiece
 
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.config import SideConfig
-from heedful.text.normalise import Normaliser
+from heedful.text.normalise import TextNormaliser
 from heedful.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, UNKNOWN
 
 THREADS = 16  # a constant, since sums over threads, and so the pieces, depend on their number
@@ -22,7 +22,7 @@ def train_model(config: SideConfig, text: list[str]) -> bytes:
 
     Raises ConfigError where the text cannot give so many, or its characters alone are more; it names what can be.
     """
-    normalise = Normaliser.of(config)
+    normalise = TextNormaliser.of(config)
     model = io.BytesIO()
     pad, unk, bos, eos = SPECIALS
     try:

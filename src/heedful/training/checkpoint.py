@@ -17,7 +17,7 @@ from heedful.models.weights import FILE, load_weights, read_tensors, weights_of,
 from heedful.records.checksums import forget_checksum, write_checksums
 from heedful.text.files import remove_folder, replacing_folder, restore_folder, sync_folder, write_text
 from heedful.training.progress import FILE as PROGRESS
-from heedful.training.progress import Progress, name_of, read_progress, write_progress
+from heedful.training.progress import TrainingProgress, name_of, read_progress, write_progress
 
 OPTIMIZER = "optimizer.safetensors"
 NAMED = re.compile(r"(update-\d{8,})|\.(update-\d{8,})\.\d+\.former")
@@ -30,7 +30,7 @@ class CheckpointFolder:
         self.folder = folder
         self.keep = keep
 
-    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: TrainingProgress) -> None:
         """Write a checkpoint, point `last` (and `best`) to it, then remove what is no longer kept."""
         name = name_of(progress.update)
         try:
@@ -48,20 +48,20 @@ class CheckpointFolder:
             raise CannotWrite(self.folder, refusal) from refusal  # earlier checkpoints are whole
         self.tidy()
 
-    def load_last(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+    def load_last(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> TrainingProgress:
         """Put the last checkpoint into the model and the optimiser; a fresh Progress where there is none."""
         folder = self.last()
         if folder is None:
-            return Progress()
+            return TrainingProgress()
         progress = read_progress(folder)
         load_weights(model, read_tensors(folder / FILE), folder)
         _load_optimizer(model, optimizer, folder / OPTIMIZER)
         return progress
 
-    def last_progress(self) -> Progress:
+    def last_progress(self) -> TrainingProgress:
         """Read how far the last checkpoint had come; a fresh Progress where there is none."""
         folder = self.last()
-        return Progress() if folder is None else read_progress(folder)
+        return TrainingProgress() if folder is None else read_progress(folder)
 
     def last(self) -> Path | None:
         """Find the checkpoint to resume from: the one that `last` names, or where that is gone, the newest whole one.

@@ -22,7 +22,7 @@ from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.divergence import WAY_OUT, Diverged, check_model, check_validation
 from heedful.training.objective import Loss, Objective, Replaced, perplexity
-from heedful.training.progress import Progress, Window
+from heedful.training.progress import TrainingProgress, Window
 from heedful.training.schedule import learning_rate
 from heedful.training.scheduled import shares
 
@@ -37,7 +37,7 @@ class Validation(NamedTuple):
 class Outcome(NamedTuple):
     """How training ended."""
 
-    progress: Progress
+    progress: TrainingProgress
     reason: str  # "max_updates" | "max_minutes" | "patience"
 
 
@@ -143,11 +143,11 @@ class Trainer:
             return
         raise Diverged(f"Training diverged at update {update}: {what}.", indices, hint=WAY_OUT)
 
-    def _save(self, progress: Progress) -> None:
+    def _save(self, progress: TrainingProgress) -> None:
         check_model(self.model, progress.update)
         self.checkpoints.save(self.model, self.optimizer, progress)
 
-    def _validate(self, progress: Progress, validate: Callable[[Model], Validation]) -> Progress:
+    def _validate(self, progress: TrainingProgress, validate: Callable[[Model], Validation]) -> TrainingProgress:
         check_model(self.model, progress.update)
         self.model.eval()
         started = time.perf_counter()
@@ -167,7 +167,7 @@ class Trainer:
         self.log("validation", {**where, **found.values, **spent})
         return progress
 
-    def _log_window(self, progress: Progress, rate: float) -> None:
+    def _log_window(self, progress: TrainingProgress, rate: float) -> None:
         window = progress.window
         measured = {
             "loss": window.smoothed / window.count,
@@ -179,7 +179,7 @@ class Trainer:
         }
         self.log("train", {"update": progress.update, "seconds": progress.seconds, **measured})
 
-    def _ended(self, progress: Progress) -> str | None:
+    def _ended(self, progress: TrainingProgress) -> str | None:
         config = self.config
         if progress.update >= config.max_updates:
             return "max_updates"

@@ -68,7 +68,7 @@ class Objective(ABC):
         return math.inf
 
 
-class Target(NamedTuple):
+class SmoothedTarget(NamedTuple):
     """The smoothed target distribution: `right` on the true class, `rest` on the others, 0 on padding if `skip_pad`."""
 
     right: float
@@ -76,7 +76,7 @@ class Target(NamedTuple):
     skip_pad: bool
 
 
-def smoothed_target(n_classes: int, epsilon: float, over: SmoothingOver) -> Target:
+def smoothed_target(n_classes: int, epsilon: float, over: SmoothingOver) -> SmoothedTarget:
     """Three conventions of label smoothing [Szegedy 2016, section 7; Vaswani 2017, 5.4], which share epsilon among
 
     "all" V classes (the true one keeps 1 - epsilon + epsilon / V; torch), the V - 1 "others" (tensor2tensor), or
@@ -86,7 +86,7 @@ def smoothed_target(n_classes: int, epsilon: float, over: SmoothingOver) -> Targ
     if sharers < 1:
         raise ValueError(f"`{over}` smoothing needs more than {n_classes} classes.")
     rest = epsilon / sharers
-    return Target(1 - epsilon + (rest if over == "all" else 0.0), rest, over == "non_pad")
+    return SmoothedTarget(1 - epsilon + (rest if over == "all" else 0.0), rest, over == "non_pad")
 
 
 def label_smoothed_cross_entropy(
@@ -118,7 +118,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, rows: Tensor, weight: Tensor, labels: Tensor, target: Target, wanted: bool
+        ctx: Any, rows: Tensor, weight: Tensor, labels: Tensor, target: SmoothedTarget, wanted: bool
     ) -> tuple[Tensor, Tensor]:
         device = rows.device.type
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype

@@ -32,7 +32,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """How far training has come. Data position and randomness follow from `update`, so that is all there is."""
 
     update: int = 0
@@ -44,15 +44,15 @@ class Progress:
     window: Window = Window()  # what the next log line begins with
 
 
-KindT = TypeVar("KindT", Progress, Window)
+KindT = TypeVar("KindT", TrainingProgress, Window)
 
 
-def write_progress(folder: Path, progress: Progress) -> None:
+def write_progress(folder: Path, progress: TrainingProgress) -> None:
     """Write the progress.json of a checkpoint."""
     write_text(folder / FILE, json.dumps(asdict(progress), indent=1) + "\n")
 
 
-def read_progress(folder: Path) -> Progress:
+def read_progress(folder: Path) -> TrainingProgress:
     """Read the progress.json of a checkpoint.
 
     Raises HeedfulError where it is missing or damaged, or says what cannot be.
@@ -62,7 +62,7 @@ def read_progress(folder: Path) -> Progress:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         facts["window"] = _made(Window, facts.get("window", {}))
-        progress = _made(Progress, facts)
+        progress = _made(TrainingProgress, facts)
     except (OSError, TypeError, ValueError, AttributeError, RecursionError):
         raise HeedfulError(f"{path} is missing or damaged.", hint=WAY_OUT) from None
     if folder.name != name_of(progress.update) or progress.best_update > progress.update:

@@ -8,7 +8,6 @@ from heedful.models.classifier_config import SourceClassifierConfig
 from heedful.models.config import Count
 from heedful.sections import only_with
 
-ASKING = ("attention", "hard")  # the poolings with one query
 Weight = Annotated[float, Field(ge=0)]
 
 

@@ -3,7 +3,7 @@
 from heedful.gallery.pooling.config import PoolingConfig
 from heedful.gallery.pooling.directional import DirectionalEncoder
 from heedful.gallery.pooling.one_query import Asking, HardReading, OneQuery
-from heedful.gallery.pooling.poolings import Keywords, Places, SourceToTokenPooling, Structured
+from heedful.gallery.pooling.poolings import KeywordPooling, Places, SourceToTokenPooling, Structured
 from heedful.models.classifier import Classifier, assemble, build_encoder, build_pooling
 from heedful.models.encoders import Encoder
 from heedful.models.poolings import SentencePooling
@@ -28,7 +28,7 @@ def _pooling(config: PoolingConfig, width: int) -> SentencePooling:
         case "structured":
             return Structured(width, config.d_attention, config.rows, config.overlap_weight)
         case "keywords":
-            return Keywords(width, config.d_attention, config.n_words)
+            return KeywordPooling(width, config.d_attention, config.n_words)
         case "first-n":
             return Places(width, config.n_words, "first")
         case "random-n":

@@ -36,7 +36,7 @@ class Structured(SentencePooling):
 class Floored(Normaliser):
     """Softmax, but no weight of a word that may be seen is less than `floor`, so small that the sum stays 1."""
 
-    axis, sums_to_one, stochastic = -1, True, False
+    axis = -1
 
     def __init__(self, floor: float) -> None:
         self.floor = floor
@@ -48,7 +48,7 @@ class Floored(Normaliser):
 
 
 @final
-class Keywords(SentencePooling):
+class KeywordPooling(SentencePooling):
     """The n words of the largest weights, largest first, joined as they are; the hidden layer maps them.
 
     The index of a word has no gradient. Each is multiplied by its weight and divided by the same number without its

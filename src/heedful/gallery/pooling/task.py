@@ -8,7 +8,7 @@ from heedful.datasets.synthetic import PART, SyntheticTask, made_up_words
 
 
 @final
-class Keywords(SyntheticTask):
+class KeywordTask(SyntheticTask):
     """15 to 30 filler words and one or three of 60 keywords; each keyword has a class, and the majority is the answer.
 
     Were there always three, one class could be told without seeing any of its words: by what of the three is missing.

@@ -28,7 +28,7 @@ FLOOR = 1e-12  # the probability of a word that the story does not hold
 
 
 @final
-class Reader(EncoderOnly):
+class StoryReader(EncoderOnly):
     """P(w) = sum of s_i over the places i of the story where w stands. [Cui 2017, 3; Kadlec 2016, 3]
 
     With attention "over", s is what `attention_over_attention` makes of the states of story and question; with "sum",
