@@ -10,14 +10,13 @@ import tempfile
 from pathlib import Path
 
 import heedful
-from heedful.recipe.recipe import load_recipe
 
 updates = int(sys.argv[1]) if len(sys.argv) > 1 else 600
 recipe_file = Path(__file__).parent.parent / "recipes" / "reverse.toml"
 
 # Any key of the recipe can be overridden; a wrong one is an error that names the nearest.
 overrides = [f"training.max_updates={updates}", f"training.validate_every={updates}", "training.warmup_steps=50"]
-recipe = load_recipe(recipe_file, [*overrides, "data.pairs=5000"]).config
+recipe = heedful.load_recipe(recipe_file, [*overrides, "data.pairs=5000"])
 
 with tempfile.TemporaryDirectory() as folder:
     trained = heedful.train(recipe, Path(folder) / "run")

@@ -129,7 +129,7 @@ def carry_out(one: Planned, runs: Path, data: Path | None) -> None:
         return
     begun = (folder / "config.resolved.toml").is_file()
     if not (begun and Run.open(folder).state() == "complete"):
-        recipe = load_recipe(ROOT / one.recipe, one.settings(data)).config
+        recipe = load_recipe(ROOT / one.recipe, one.settings(data))
         train(recipe, folder, resume=begun)
     noted = {
         **{key: value for key, value in record(folder).items() if key != "curve"},
@@ -146,7 +146,7 @@ def carry_out(one: Planned, runs: Path, data: Path | None) -> None:
 def be_refused(one: Planned, folder: Path, data: Path | None) -> None:
     """Note the words by which an impossible arm is refused before training. Raises SystemExit where it is not."""
     try:
-        dry_run(load_recipe(ROOT / one.recipe, one.settings(data)).config, folder)
+        dry_run(load_recipe(ROOT / one.recipe, one.settings(data)), folder)
     except HeedfulError as error:
         if one.system["refused"][one.arm] in error.message:
             folder.mkdir(parents=True, exist_ok=True)

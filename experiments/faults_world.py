@@ -65,7 +65,7 @@ def settings_in(folder: Path) -> list[str]:
 
 def finished_run(data: Path, folder: Path) -> Path:
     """Train a run to its end, and make its model the mean of its last checkpoints, so that there is another one."""
-    run = train(load_recipe(None, settings_in(data)).config, folder).run
+    run = train(load_recipe(None, settings_in(data)), folder).run
     average_run(run, 2, force=True)
     return run
 

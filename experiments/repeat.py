@@ -80,7 +80,7 @@ def repeat(folder: Path, planned: Planned, settings: list[str]) -> None:
     begun = (folder / "config.resolved.toml").is_file()
     if begun and Run.open(folder).state() == "complete":
         return
-    recipe = load_recipe(ROOT / "recipes" / planned.recipe, [*planned.overrides, *settings]).config
+    recipe = load_recipe(ROOT / "recipes" / planned.recipe, [*planned.overrides, *settings])
     with TrainingDisplay(recipe.training.max_updates, recipe.training.max_minutes) as display:
         train(recipe, folder, resume=begun, report=display)
 

@@ -38,7 +38,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "evaluation.metrics=['wer', 'per']",
         "evaluation.bootstrap_samples=20",
     ]
-    train(load_recipe(None, settings).config, folder / "run")
+    train(load_recipe(None, settings), folder / "run")
     return folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.pipeline.little import untrained_bundle
 
-from heedful.data.corpus import read_parallel
+from heedful.data.corpus import read_pairs
 from heedful.errors import HeedfulError
 from heedful.pipeline.load import load
 
@@ -108,7 +108,7 @@ class TestJson:
         line = line[:-1] + ', "target": "b"}' if line.endswith("}") else line
         (tmp_path / "in.jsonl").write_text(f'{{"source": "a", "target": "b"}}\n{line}\n')
         with pytest.raises(HeedfulError) as caught:
-            list(read_parallel([tmp_path / "in.jsonl"]))
+            list(read_pairs([tmp_path / "in.jsonl"]))
         assert caught.value.message.startswith(f"{place}: {message}")
         assert caught.value.hint
 

@@ -101,7 +101,7 @@ def test_a_run_that_has_only_begun(tmp_path: Path, heedful: Callable) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_model(kind: str, tmp_path: Path, heedful: Callable) -> None:
     settings = [*write_pairs(tmp_path / "data"), *TRAINING, *MEASURING, *WORDS, *QUICK, "model.d_model=16"]
-    folder = train(load_recipe(None, [*settings, *KINDS[kind], "model.tie=all"]).config, tmp_path / "run").run
+    folder = train(load_recipe(None, [*settings, *KINDS[kind], "model.tie=all"]), tmp_path / "run").run
     assert heedful("report", str(folder)).code == 0
     page = (folder / "report.html").read_text("utf-8")
     assert ("attention" in sections(page)) is (kind != "none")

@@ -16,7 +16,7 @@ from tests.pipeline.little import untrained_bundle
 from heedful.cli import app as frame
 from heedful.cli.lines import read_chunks, read_lines
 from heedful.cli.streams import print_json
-from heedful.data.corpus import count_pairs, read_parallel
+from heedful.data.corpus import count_pairs, read_pairs
 
 PAIRS = [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk ü", "ü kj"), ("lm", "ml")]
 CLI = Path(frame.__file__).parent
@@ -132,13 +132,13 @@ class TestPipes:
         os.mkfifo(tmp_path / "pipe")
         writer = subprocess.Popen(["bash", "-c", f"printf 'a\\tb\\nc\\td\\n' > {tmp_path}/pipe"])
         assert count_pairs([tmp_path / "pipe"]) == 2
-        assert list(read_parallel([tmp_path / "pipe"])) == [("a", "b"), ("c", "d")]
+        assert list(read_pairs([tmp_path / "pipe"])) == [("a", "b"), ("c", "d")]
         assert writer.wait() == 0
 
     def test_packed(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe.tsv.gz")
         writer = subprocess.Popen(["bash", "-c", f"printf 'a\\tb\\n' | gzip > {tmp_path}/pipe.tsv.gz"])
-        assert list(read_parallel([tmp_path / "pipe.tsv.gz"])) == [("a", "b")]
+        assert list(read_pairs([tmp_path / "pipe.tsv.gz"])) == [("a", "b")]
         assert list(read_lines(Path("/dev/null"))) == []
         assert writer.wait() == 0
 

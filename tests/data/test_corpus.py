@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data.corpus import FingerprintedPairs, Pair, count_pairs, fingerprint, read_parallel
+from heedful.data.corpus import FingerprintedPairs, Pair, count_pairs, fingerprint, read_pairs
 from heedful.data.lines import read_lines
 from heedful.errors import ConfigError, HeedfulError
 
@@ -37,15 +37,15 @@ class TestTwoFiles:
         """Only a newline ends a line: U+2028, U+0085 and form feeds are text."""
         source = put(tmp_path / f"a.en{suffix}", "".join(pair.source + end for pair in PAIRS))
         target = put(tmp_path / f"a.de{suffix}", end.join(pair.target for pair in PAIRS))
-        assert list(read_parallel([source, str(target)])) == PAIRS
+        assert list(read_pairs([source, str(target)])) == PAIRS
         assert count_pairs([source, target]) == len(PAIRS)
 
     @given(pairs=st.lists(st.tuples(line, line), min_size=1, max_size=5))
     def test_whatever_was_written(self, tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> None:
         folder = tmp_path_factory.getbasetemp()
         files = [put(folder / f"any.{side}", "".join(pair[side] + "\n" for pair in pairs)) for side in (0, 1)]
-        assert [pair[0].removeprefix("\ufeff") for pair in pairs[:1]] == [next(read_parallel(files)).source]
-        assert list(read_parallel(files))[1:] == pairs[1:]
+        assert [pair[0].removeprefix("\ufeff") for pair in pairs[:1]] == [next(read_pairs(files)).source]
+        assert list(read_pairs(files))[1:] == pairs[1:]
 
     def test_byte_order_mark(self, tmp_path: Path) -> None:
         assert list(read_lines(put(tmp_path / "a", "\ufeffone\n\ufefftwo\n"))) == ["one", "\ufefftwo"]
@@ -53,7 +53,7 @@ class TestTwoFiles:
     def test_streaming(self, tmp_path: Path) -> None:
         """The first pair comes before the rest is read."""
         files = [put(tmp_path / "a", b"ok\n\xff\n"), put(tmp_path / "b", b"gut\n\xff\n")]
-        assert next(read_parallel(files)) == Pair("ok", "gut")
+        assert next(read_pairs(files)) == Pair("ok", "gut")
 
     @pytest.mark.parametrize(("n_source", "n_target"), [(3, 5), (5, 3), (1200, 1199)])
     def test_different_lengths(self, tmp_path: Path, n_source: int, n_target: int) -> None:
@@ -70,27 +70,27 @@ class TestTables:
     @pytest.mark.parametrize("suffix", ["", ".gz"])
     def test_tsv(self, tmp_path: Path, suffix: str) -> None:
         bare = put(tmp_path / f"a.tsv{suffix}", 'a\t"b\nc\td\textra\n\n')
-        assert list(read_parallel([bare])) == [("a", '"b'), ("c", "d")]
-        assert list(read_parallel([bare], "2", "1")) == [('"b', "a"), ("d", "c")]
+        assert list(read_pairs([bare])) == [("a", '"b'), ("c", "d")]
+        assert list(read_pairs([bare], "2", "1")) == [('"b', "a"), ("d", "c")]
         named = put(tmp_path / f"b.tsv{suffix}", "id\ttarget\tsource\n1\tb\ta\n")
-        assert list(read_parallel([named])) == [("a", "b")]
-        assert list(read_parallel([named], "id", "source")) == [("1", "a")]
+        assert list(read_pairs([named])) == [("a", "b")]
+        assert list(read_pairs([named], "id", "source")) == [("1", "a")]
 
     def test_csv(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         with path.open("w", newline="") as file:
             csv.writer(file).writerows([("target", "source"), ("b, with comma", 'a "quoted"'), ("two\nlines", "x")])
-        assert list(read_parallel([path])) == [('a "quoted"', "b, with comma"), ("x", "two lines")]
-        assert list(read_parallel([put(tmp_path / "b.csv", "1,a,b\n\n2,c,d\n")], "2", "3")) == [("a", "b"), ("c", "d")]
+        assert list(read_pairs([path])) == [('a "quoted"', "b, with comma"), ("x", "two lines")]
+        assert list(read_pairs([put(tmp_path / "b.csv", "1,a,b\n\n2,c,d\n")], "2", "3")) == [("a", "b"), ("c", "d")]
 
     def test_jsonl(self, tmp_path: Path) -> None:
         records = [{"en": "a", "de": "b\r\nc", "n": 1}, {"de": "ü\u2028", "en": ""}]
         path = put(tmp_path / "a.jsonl.gz", "".join(json.dumps(record) + "\n" for record in records) + "\n")
-        assert list(read_parallel([path], "en", "de")) == [("a", "b c"), ("", "ü\u2028")]
+        assert list(read_pairs([path], "en", "de")) == [("a", "b c"), ("", "ü\u2028")]
 
     def test_long_csv_field(self, tmp_path: Path) -> None:
         long = "x" * 200_000
-        assert next(read_parallel([put(tmp_path / "a.csv", f"source,target\n{long},y\n")])).source == long
+        assert next(read_pairs([put(tmp_path / "a.csv", f"source,target\n{long},y\n")])).source == long
 
 
 class TestWrongTables:
@@ -123,7 +123,7 @@ class TestWrongTables:
 
     def test_too_many_files(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="but 3 files are named"):
-            read_parallel([tmp_path] * 3)
+            read_pairs([tmp_path] * 3)
 
 
 class TestFilesThatAreNoText:
@@ -159,21 +159,21 @@ class TestFilesThatAreNotThere:
     def test_nearest_name(self, tmp_path: Path) -> None:
         put(tmp_path / "train.en", "x\n")
         with pytest.raises(HeedfulError, match=r"There is no file .*trian\.en\.") as caught:
-            read_parallel([tmp_path / "trian.en", tmp_path / "train.en"])
+            read_pairs([tmp_path / "trian.en", tmp_path / "train.en"])
         assert caught.value.hint == f"Did you mean {tmp_path / 'train.en'}?"
 
     def test_no_folder(self, tmp_path: Path) -> None:
         with pytest.raises(HeedfulError, match="its folder is not there either"):
-            read_parallel([tmp_path / "no" / "a.tsv"])
+            read_pairs([tmp_path / "no" / "a.tsv"])
 
     def test_nothing_near(self, tmp_path: Path) -> None:
         with pytest.raises(HeedfulError) as caught:
-            read_parallel([tmp_path / "a.tsv"])
+            read_pairs([tmp_path / "a.tsv"])
         assert caught.value.hint == f"You are in {Path.cwd()}."
 
     def test_folder(self, tmp_path: Path) -> None:
         with pytest.raises(HeedfulError, match="is a folder, not a file"):
-            read_parallel([tmp_path, tmp_path])
+            read_pairs([tmp_path, tmp_path])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.data.made_up import pairs
 
-from heedful.data.corpus import Pair, read_parallel
+from heedful.data.corpus import Pair, read_pairs
 from heedful.data.split import Sizes, split_corpus, write_splits
 from heedful.datasets import catalogue
 from heedful.errors import ConfigError, HeedfulError
@@ -34,7 +34,7 @@ def test_two_files(files: list[Path], tmp_path: Path) -> None:
     assert {split: [path.name for path in paths] for split, paths in written.items()} == {
         split: [f"{split}.en", f"{split}.de"] for split in ("train", "dev", "test")
     }
-    read = {split: list(read_parallel(paths)) for split, paths in written.items()}
+    read = {split: list(read_pairs(paths)) for split, paths in written.items()}
     assert {split: len(found) for split, found in read.items()} == {"train": 250, "dev": 20, "test": 30}
     assert Counter(pair for found in read.values() for pair in found) == Counter(CORPUS)
     assert [pair for pair in CORPUS if pair in set(read["train"])] == read["train"]  # in their order
@@ -53,10 +53,10 @@ def test_equal_sources_stay_together(tmp_path: Path) -> None:
     rows = [f"{source}\tt{n}\n" for n in range(40) for source in (f"word {n}", f"Word  {n}", f"WORD {n}")]
     (tmp_path / "a.tsv").write_text("".join(rows))
     written = split_corpus([tmp_path / "a.tsv"], tmp_path / "out", Sizes(10, 10, seed=1), NAMES)
-    sources = {split: {pair.target for pair in read_parallel(paths)} for split, paths in written.items()}
+    sources = {split: {pair.target for pair in read_pairs(paths)} for split, paths in written.items()}
     assert not sources["train"] & (sources["dev"] | sources["test"])
     assert not sources["dev"] & sources["test"]
-    counts = {split: len(list(read_parallel(paths))) for split, paths in written.items()}
+    counts = {split: len(list(read_pairs(paths))) for split, paths in written.items()}
     assert counts == {"train": 96, "dev": 12, "test": 12}
 
 
@@ -64,7 +64,7 @@ def test_table_becomes_a_tsv(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("".join(f'{{"en": "a\\t{n}", "de": "b{n}"}}\n' for n in range(10)))
     written = split_corpus([tmp_path / "a.jsonl"], tmp_path, Sizes(0, 3, seed=1), ("en", "de"))
     assert [path.name for paths in written.values() for path in paths] == ["train.tsv", "test.tsv"]
-    found = [*read_parallel(written["train"]), *read_parallel(written["test"])]
+    found = [*read_pairs(written["train"]), *read_pairs(written["test"])]
     assert set(found) == {Pair(f"a {n}", f"b{n}") for n in range(10)}
 
 
@@ -194,6 +194,6 @@ def test_writing_a_named_data_set(tmp_path: Path) -> None:
     readers = {split: partial(data.read, split) for split in data.about.splits}
     paths = write_splits(readers, tmp_path)
     assert [path.name for path in paths] == ["train.tsv", "dev.tsv", "test.tsv"]
-    assert list(read_parallel([paths[0]])) == list(data.read("train"))
+    assert list(read_pairs([paths[0]])) == list(data.read("train"))
     with pytest.raises(HeedfulError, match=r"train\.tsv exists already\."):
         write_splits(readers, tmp_path)

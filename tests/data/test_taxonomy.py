@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heedful.data.corpus import Pair, read_parallel
+from heedful.data.corpus import Pair, read_pairs
 from heedful.data.taxonomy import SAMPLE, Taxonomy, UnitCounts, frames_needed, in_units, taxonomy
 from heedful.datasets.synthetic import task_pairs
 from heedful.errors import ConfigError, HeedfulError
@@ -127,7 +127,7 @@ def test_nothing_to_measure(pairs: list[Pair], message: str) -> None:
 class TestRealData:
     def test_english_spelling_is_too_short_for_ctc_in_many_words(self) -> None:
         """Published count of words with more sounds than letters; a sound that is doubled needs one frame more."""
-        pairs = list(read_parallel([DATA / "sigmorphon2021-g2p" / "high" / "eng_us_train.tsv"], "1", "2"))
+        pairs = list(read_pairs([DATA / "sigmorphon2021-g2p" / "high" / "eng_us_train.tsv"], "1", "2"))
         more = sum(len(pair.target.split()) > len(pair.source) for pair in pairs)
         assert (more, len(pairs)) == (4307, 33_344)
         _, ids = in_units(pairs, None)
@@ -142,7 +142,7 @@ class TestRealData:
 
     def test_german_and_english_are_seq2seq(self) -> None:
         folder = DATA / "multi30k" / "tok"
-        pairs = read_parallel([folder / f"train.lc.norm.tok.{language}.gz" for language in ("de", "en")])
+        pairs = read_pairs([folder / f"train.lc.norm.tok.{language}.gz" for language in ("de", "en")])
         _, found = measured(itertools.islice(pairs, 1000))
         assert found.cell == "seq2seq"
 

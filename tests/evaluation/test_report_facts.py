@@ -67,7 +67,7 @@ def run(tmp_path: Path) -> Run:
     with made:
         made.log("prepared", PREPARED)
         made.log("preflight", PREFLIGHT)
-    recipe = load_recipe(None, ["preset=character", "data.catalogue=reverse"]).config
+    recipe = load_recipe(None, ["preset=character", "data.catalogue=reverse"])
     (made.folder / "config.resolved.toml").write_text(to_toml(recipe))
     (made.folder / "environment.json").write_text(json.dumps(ENVIRONMENT) + "\n")
     for name in ("config.resolved.toml", "environment.json"):

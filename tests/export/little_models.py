@@ -25,7 +25,7 @@ def random_bundle(*changes: str, model: Mapping[str, object] | None = None) -> B
     """Random weights, norms and biases too, with sharp outputs, so that small errors do not change a text."""
     usual = ("tokenizer.source.kind=characters", "search.beam=4", "search.max_extra=5")
     settings = ("data.catalogue=reverse", *MODEL, *MEASURING, *usual, *changes)
-    recipe = load_recipe(None, settings).config
+    recipe = load_recipe(None, settings)
     tree = to_tree(recipe)
     tree["model"] |= model or {}
     recipe = recipe.model_copy(update={"model": recipe.model.model_validate(tree["model"])})
@@ -70,5 +70,5 @@ def learned_run(folder: Path) -> Path:
         "search.beam=4",
         "search.max_extra=50",
     )
-    recipe = load_recipe(None, [*settings, *MODEL, *TRAINING, *MEASURING, *changes]).config
+    recipe = load_recipe(None, [*settings, *MODEL, *TRAINING, *MEASURING, *changes])
     return train(recipe, folder / "run").run

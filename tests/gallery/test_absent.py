@@ -35,7 +35,7 @@ def prepared(folder: Path, lines: list[str]) -> tuple[Encoded, list[Mapping[str,
         if event == "data warning":
             warnings.append(facts)
 
-    return prepare(load_recipe(None, (*READER, *files)).config, folder / "data", report), warnings
+    return prepare(load_recipe(None, (*READER, *files)), folder / "data", report), warnings
 
 
 def test_are_counted_and_said(tmp_path: Path) -> None:

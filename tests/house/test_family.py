@@ -51,7 +51,7 @@ def test_every_system_has_its_place() -> None:
 def test_every_arm_has_a_recipe_that_loads(key: str, arm: str) -> None:
     system = PLAN[key]
     planned = Planned(system, arm, 2)
-    recipe = load_recipe(ROOT / planned.recipe, planned.settings(None)).config
+    recipe = load_recipe(ROOT / planned.recipe, planned.settings(None))
     assert recipe.seed == 2
     assert recipe.training.threads == 1
     assert system["metric"] in recipe.evaluation.metrics

@@ -92,4 +92,4 @@ def test_there_are_recipes() -> None:
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
 def test_recipes_load(path: Path) -> None:
-    assert load_recipe(path).config.data is not None
+    assert load_recipe(path).data is not None

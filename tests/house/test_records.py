@@ -39,7 +39,7 @@ class TestResult:
 
     def test_recipes_still_load(self, path: Path) -> None:
         for run in json.loads(path.read_text("utf-8"))["runs"]:
-            assert load_recipe(ROOT / run["recipe"], run["overrides"]).config.seed == run["seed"]
+            assert load_recipe(ROOT / run["recipe"], run["overrides"]).seed == run["seed"]
 
     def test_table_holds_the_same_scores(self, path: Path) -> None:
         if path.with_name("table.json").is_file():

@@ -155,7 +155,7 @@ def main(folder: Path, seed: int) -> int:
     rng = random.Random(seed)
     faults = 0
     for name, changes in (("words", ()), ("subwords, sampled", SUBWORDS)):
-        recipe = load_recipe(None, little_settings(folder / name, *changes)).config
+        recipe = load_recipe(None, little_settings(folder / name, *changes))
         whole, disturbed = folder / name / "whole", folder / name / "killed"
         began = time.monotonic()
         assert run_in_process(recipe, whole, None) == 0

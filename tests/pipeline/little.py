@@ -75,13 +75,13 @@ QUICK = (
 def little_run(folder: Path, *changes: str) -> Path:
     """Train a little model for two updates, and return its run directory."""
     settings = little_settings(folder / "data", *QUICK, *changes)
-    return train(load_recipe(None, settings).config, folder / "run").run
+    return train(load_recipe(None, settings), folder / "run").run
 
 
 def untrained_bundle(folder: Path, pairs: list[tuple[str, str]], *changes: str) -> Path:
     """A bundle of random weights whose tokenisers know these pairs."""
     settings = ("data.catalogue=reverse", *MODEL, *MEASURING, "tokenizer.source.kind=characters", *changes)
-    recipe = load_recipe(None, settings).config
+    recipe = load_recipe(None, settings)
     tokenizers = train_tokenizers(recipe.tokenizer, pairs, seed=1)
     torch.manual_seed(1)
     model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))

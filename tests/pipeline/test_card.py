@@ -37,7 +37,7 @@ OWN = ("preset=character", "data.dev=['d.tsv']")
 
 
 def named(recipe: str, *changes: str) -> Recipe:
-    return load_recipe(ROOT / "recipes" / f"{recipe}.toml", changes).config
+    return load_recipe(ROOT / "recipes" / f"{recipe}.toml", changes)
 
 
 def front_matter(card: str) -> dict[str, Any]:
@@ -74,9 +74,7 @@ def test_everything_that_is_known() -> None:
 
 
 def test_what_is_not_known_is_said() -> None:
-    card = model_card(
-        load_recipe(None, [*OWN, "data.train=['/secret/folder/t.tsv']"]).config, MADE._replace(prepared={}), []
-    )
+    card = model_card(load_recipe(None, [*OWN, "data.train=['/secret/folder/t.tsv']"]), MADE._replace(prepared={}), [])
     assert "# A Heedful model\n" in card
     assert "files of its own: `t.tsv`." in card
     assert "- Licence of the data: not stated.\n- Source: not stated.\n- Target: not stated.\n" in card
@@ -98,7 +96,7 @@ def test_what_is_not_known_is_said() -> None:
 def test_languages_of_aligned_files_are_what_these_are_called(
     files: list[str], title: str, codes: list[str] | None
 ) -> None:
-    card = model_card(load_recipe(None, [*OWN, f"data.train={files}"]).config, MADE, [])
+    card = model_card(load_recipe(None, [*OWN, f"data.train={files}"]), MADE, [])
     assert title in card
     assert front_matter(card).get("language") == codes
 
@@ -116,7 +114,7 @@ def test_a_score_without_interval() -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "recipes").glob("*.toml")), ids=lambda path: path.stem)
 def test_every_recipe_has_a_card(path: Path) -> None:
-    recipe = load_recipe(path).config
+    recipe = load_recipe(path)
     card = model_card(recipe, MADE, [SCORE])
     assert front_matter(card)["tags"] == ["heedful", recipe.model.kind]
     assert recipe.model.summary in card

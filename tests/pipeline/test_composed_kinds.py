@@ -42,7 +42,7 @@ def settings_of(kind: str, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_trains_answers_scores_and_is_inspected(kind: str, tmp_path: Path, heedful: Callable) -> None:
-    recipe = load_recipe(None, settings_of(kind, tmp_path / "data")).config
+    recipe = load_recipe(None, settings_of(kind, tmp_path / "data"))
     run = train(recipe, tmp_path / "run").run
     assert recipe.model.summary in (run / "model" / "README.md").read_text("utf-8")
     source = (tmp_path / "data" / "test.tsv").read_text().split("\t")[0]
@@ -55,7 +55,7 @@ def test_trains_answers_scores_and_is_inspected(kind: str, tmp_path: Path, heedf
 
 
 def test_whose_tags_are_whose_is_kept_with_the_model(tmp_path: Path) -> None:
-    run = train(load_recipe(None, settings_of("coupled", tmp_path / "data")).config, tmp_path / "run").run
+    run = train(load_recipe(None, settings_of("coupled", tmp_path / "data")), tmp_path / "run").run
     model, names = load(run).backend.model, load(run).tokenizers.target
     assert isinstance(model, Coupled)
     read = {names.symbol(index): row for index, row in enumerate(model.reads.tolist())}
@@ -63,7 +63,7 @@ def test_whose_tags_are_whose_is_kept_with_the_model(tmp_path: Path) -> None:
 
 
 def test_a_pair_without_its_second_part(tmp_path: Path, heedful: Callable) -> None:
-    run = train(load_recipe(None, settings_of("inference", tmp_path / "data")).config, tmp_path / "run").run
+    run = train(load_recipe(None, settings_of("inference", tmp_path / "data")), tmp_path / "run").run
     (tmp_path / "one").write_text("only a premise\n")
     outcome = heedful("translate", str(run), str(tmp_path / "one"))
     assert outcome.code == 1

@@ -24,7 +24,7 @@ WORDS = ("tokenizer.source.kind=words", "tokenizer.joint=false")
 def recipe_of(folder: Path, *changes: str) -> Recipe:
     """Copying letters: wherever two neighbours are equal, a place a letter is too few."""
     data = write_pairs(folder, "copy")
-    return load_recipe(None, [*data, *CTC, *TRAINING, *QUICK, *MEASURING, *WORDS, *changes]).config
+    return load_recipe(None, [*data, *CTC, *TRAINING, *QUICK, *MEASURING, *WORDS, *changes])
 
 
 def look(folder: Path, *changes: str) -> None:
@@ -136,7 +136,7 @@ class TestSpeech:
     def test_tones_are_told_apart(self, sounds: list[str], tmp_path: Path) -> None:
         quick = ("training.max_updates=200", "training.validate_every=200", "training.max_tokens=8000")
         settings = [*sounds, *SPEECH, *TRAINING, *MEASURING, *quick, "model.dropout=0.0", "model.d_hidden=32"]
-        done = train(load_recipe(None, settings).config, tmp_path / "run")
+        done = train(load_recipe(None, settings), tmp_path / "run")
         scores = {row.metric: row.value for row in read_results_file(done.run / "results.csv") if row.split == "test"}
         assert scores["per"] < 20
         line = Path(tmp_path / "test.tsv").read_text().splitlines()[0].split("\t")[0]
@@ -146,7 +146,7 @@ class TestSpeech:
 
     def test_the_quicker_number_type_is_measured_on_whole_frames(self, sounds: list[str]) -> None:
         settings = [*sounds, *SPEECH, *TRAINING, *MEASURING, "training.precision=auto"]
-        recipe = load_recipe(None, settings).config
+        recipe = load_recipe(None, settings)
         assert with_resolved_precision(recipe, None).training.precision in ("float32", "bfloat16")
         assert benchmark_precisions(recipe, 260, 6, (400, 3), 1).seconds_an_update > 0
 

@@ -139,7 +139,7 @@ def test_a_run_goes_on(tmp_path: Path, heedful: Callable) -> None:
 def test_a_beam_that_a_tagger_had(tmp_path: Path, heedful: Callable) -> None:
     """It did nothing, and was let stand there."""
     settings = [*write_tagged(tmp_path / "data"), *TRAINING, *WORDS, *TAGGER, *QUICK]
-    made = train(load_recipe(None, settings).config, tmp_path / "run").run
+    made = train(load_recipe(None, settings), tmp_path / "run").run
     run = as_earlier(made, ENCODER_ONLY)
     assert load(run).search == recipe_of(run).search == BeamSearch(max_extra=2)
     assert heedful("evaluate", str(run), "--json").code == 0
@@ -156,7 +156,7 @@ def test_a_beam_that_a_tagger_had(tmp_path: Path, heedful: Callable) -> None:
 )
 def test_a_classifier(settings: tuple[str, ...], tmp_path: Path) -> None:
     """All encoders and poolings were of one kind, and the baseline of the reward was the model's own."""
-    recipe = load_recipe(None, [*CLASSIFIER, *settings]).config
+    recipe = load_recipe(None, [*CLASSIFIER, *settings])
     tokenizers = train_tokenizers(recipe.tokenizer, [("a b c", "red"), ("b c", "blue")], seed=1)
     model = build_model(recipe.model, len(tokenizers.source), len(tokenizers.target))
     save_bundle(tmp_path / "model", Bundle(model, tokenizers, to_tree(recipe), recipe.model), "# Random weights\n")

@@ -51,7 +51,7 @@ def write_tagged(folder: Path, broken: int | None = None) -> list[str]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tagger")
-    recipe: Recipe = load_recipe(None, [*write_tagged(folder / "data"), *TRAINING, *WORDS, *TAGGER]).config
+    recipe: Recipe = load_recipe(None, [*write_tagged(folder / "data"), *TRAINING, *WORDS, *TAGGER])
     return train(recipe, folder / "run").run
 
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_asked(run: Path, heedful: Callable) -> None:
     ("broken", "where"), [(117, "training pair does"), (301, "dev pair does"), (314, "test pair does")]
 )
 def test_one_label_a_position_is_looked_at_before_training(tmp_path: Path, broken: int, where: str) -> None:
-    recipe = load_recipe(None, [*write_tagged(tmp_path / "data", broken), *TRAINING, *WORDS, *TAGGER]).config
+    recipe = load_recipe(None, [*write_tagged(tmp_path / "data", broken), *TRAINING, *WORDS, *TAGGER])
     number = {117: 18, 301: 2, 314: 3}[broken]
     message = f"1 {where} not have one label a position; the first is pair {number}: 4 positions, 3 labels"
     with pytest.raises(ConfigError, match=message):
@@ -110,7 +110,7 @@ def test_one_label_a_position_in_files_that_are_scored(run: Path, tmp_path: Path
 def test_a_metric_of_spans_needs_spans(tmp_path: Path, settings: list[str]) -> None:
     files = write_tagged(tmp_path / "data")
     spans = ["evaluation.metrics=['span-f1']", "training.select=loss", *settings]
-    recipe = load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER, *spans]).config
+    recipe = load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER, *spans])
     split = "test" if settings[0].endswith("=0") else "dev"
     with pytest.raises(ConfigError, match=rf"{split}: span-f1 counts spans of BIO labels .*, and no target has one"):
         dry_run(recipe, tmp_path / "run")
@@ -127,7 +127,7 @@ def test_a_label_of_dev_that_training_lacks_is_said(tmp_path: Path) -> None:
     files = write_tagged(tmp_path / "data")
     dev = tmp_path / "data" / "dev.tsv"
     dev.write_text(dev.read_text().replace("LAST", "LATS", 2))
-    found = warned(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
+    found = warned(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]), tmp_path / "run")
     assert "dev:1: the first of 2 pairs, among 12, with a label that no training pair has." in found
 
 
@@ -143,7 +143,7 @@ def test_a_label_of_test_that_training_lacks_is_said(tmp_path: Path) -> None:
     test = tmp_path / "data" / "test.tsv"
     lines = test.read_text().splitlines(keepends=True)
     test.write_text("".join([lines[0], lines[1].replace("LAST", "LATS"), *lines[2:]]))
-    found = warned(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
+    found = warned(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]), tmp_path / "run")
     assert "test:2: the first of 1 pair, among 12, with a label that no training pair has." in found
 
 
@@ -151,7 +151,7 @@ def test_a_label_of_test_that_training_lacks_is_said(tmp_path: Path) -> None:
 def test_labels_of_another_task(tmp_path: Path, split: str) -> None:
     files = write_tagged(tmp_path / "data")
     path = tmp_path / "data" / f"{split}.tsv"
-    recipe = load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config
+    recipe = load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER])
     path.write_text(path.read_text().replace("LAST", "END"))  # in each pair one of four
     assert any(f"{split}:1: the first of 12 pairs, among 12" in text for text in warned(recipe, tmp_path / "run"))
     path.write_text(re.sub("[A-Z]+", "END", path.read_text()))
@@ -164,7 +164,7 @@ def test_a_vocabulary_without_room_for_all_labels(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match="train:1: the first of 200 pairs, among 200, with a label for which"
     ) as caught:
-        dry_run(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]).config, tmp_path / "run")
+        dry_run(load_recipe(None, [*files, *TRAINING, *WORDS, *TAGGER]), tmp_path / "run")
     assert caught.value.hint == "Raise tokenizer.target.vocab_size: the vocabulary has 5 symbols."
 
 
@@ -257,7 +257,7 @@ def test_parts_are_looked_at_before_training(tmp_path: Path, split: str) -> None
         (tmp_path / f"{name}.tsv").write_text("".join(some))
         files.append(f"data.{name}=['{tmp_path}/{name}.tsv']")
     settings = [*files, *PARTS, *TRAINING, "tokenizer.joint=false", "model.kind=inference", "model.d_model=8"]
-    recipe = load_recipe(None, [*settings, "model.d_hidden=8", "evaluation.metrics=['accuracy']"]).config
+    recipe = load_recipe(None, [*settings, "model.d_hidden=8", "evaluation.metrics=['accuracy']"])
     split = {"train": "training"}.get(split, split)
     with pytest.raises(
         ConfigError, match=f"{split}:7: a premise and a hypothesis are 2 parts, but here are 3"
@@ -269,7 +269,7 @@ def test_parts_are_looked_at_before_training(tmp_path: Path, split: str) -> None
 def test_a_separator_that_never_occurs(tmp_path: Path) -> None:
     settings = [*PARTS, *TRAINING, "data.catalogue=documents", "data.pairs=50", "tokenizer.joint=false"]
     settings += ["model.kind=hierarchical", "model.reading=hierarchical", "tokenizer.source.separator='###'"]
-    recipe = load_recipe(None, [*settings, "evaluation.metrics=['accuracy']"]).config
+    recipe = load_recipe(None, [*settings, "evaluation.metrics=['accuracy']"])
     with pytest.raises(ConfigError, match="train: `###` stands in no source, so that none has parts"):
         dry_run(recipe, tmp_path / "run")
 
@@ -278,7 +278,7 @@ def test_a_line_without_its_parts_is_named(tmp_path: Path) -> None:
     settings = [*PARTS, *TRAINING, "data.catalogue=inference", "data.pairs=200", "tokenizer.joint=false"]
     settings += ["model.kind=inference", "model.d_model=8", "model.d_hidden=8", "evaluation.dev_sentences=8"]
     settings += ["evaluation.metrics=['accuracy']", "training.max_updates=20", "training.validate_every=20"]
-    translator = load(train(load_recipe(None, settings).config, tmp_path / "run").run)
+    translator = load(train(load_recipe(None, settings), tmp_path / "run").run)
     with pytest.raises(HeedfulError, match="Line 3: a premise and a hypothesis are 2 parts, but here are 1"):
         translator.translate(["a ||| b", "", "a b"])
 
@@ -292,7 +292,7 @@ def test_a_reader_needs_answers_in_its_stories(tmp_path: Path) -> None:
     settings += [*PARTS, "tokenizer.joint=true", "model.kind=reader", "model.attention=over"]
     settings += ["evaluation.metrics=['accuracy']"]
     with pytest.raises(ConfigError, match="train: no story holds its answer, in any of 20 pairs"):
-        dry_run(load_recipe(None, settings).config, tmp_path / "run")
+        dry_run(load_recipe(None, settings), tmp_path / "run")
 
 
 def test_its_report_has_pictures_where_it_attends(run: Path, heedful: Callable) -> None:

@@ -26,7 +26,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_trains_translates_and_is_inspected(kind: str, tmp_path: Path, heedful: Callable) -> None:
     settings = [*write_pairs(tmp_path / "data"), *TRAINING, *MEASURING, *WORDS, *QUICK, "model.d_model=16"]
-    recipe: Recipe = load_recipe(None, [*settings, *KINDS[kind], "model.tie=all"]).config
+    recipe: Recipe = load_recipe(None, [*settings, *KINDS[kind], "model.tie=all"])
     run = train(recipe, tmp_path / "run").run
     assert stored_recipe(run).model == recipe.model
     assert recipe.model.summary in (run / "model" / "README.md").read_text("utf-8")

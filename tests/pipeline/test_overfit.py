@@ -17,7 +17,7 @@ from heedful.training.config import Linear
 def recipe(tmp_path: Path) -> Recipe:
     """Dropout, smoothing and accumulation are on, and are left out by overfitting itself."""
     wider = ("model.d_model=64", "model.d_ff=128", "training.label_smoothing=0.1")
-    return load_recipe(None, little_settings(tmp_path / "data", *wider)).config
+    return load_recipe(None, little_settings(tmp_path / "data", *wider))
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from heedful.training.config import Linear
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recipe, Encoded, Path]:
     folder = tmp_path_factory.mktemp("ready")
-    recipe = load_recipe(None, little_settings(folder / "files")).config
+    recipe = load_recipe(None, little_settings(folder / "files"))
     return recipe, prepare(recipe, folder / "data", silent), folder
 
 
@@ -87,7 +87,7 @@ def test_learned_positions(ready: tuple[Recipe, Encoded, Path]) -> None:
 
 def test_learned_positions_of_dev(ready: tuple[Recipe, Encoded, Path], tmp_path: Path) -> None:
     """Dev pairs of any length are kept, where training pairs are left out."""
-    recipe = load_recipe(None, little_settings(tmp_path / "files", "data.max_length=9")).config
+    recipe = load_recipe(None, little_settings(tmp_path / "files", "data.max_length=9"))
     shorter = prepare(recipe, tmp_path / "data", silent)
     with pytest.raises(ConfigError, match="The longest dev pair has 17 tokens") as caught:
         look((recipe, shorter, tmp_path), positions="learned", max_positions=10)

@@ -30,7 +30,7 @@ class Steps:
 
 
 def prepared(tmp_path: Path, *changes: str) -> tuple[Encoded, Steps]:
-    recipe = load_recipe(None, little_settings(tmp_path / "files", *changes)).config
+    recipe = load_recipe(None, little_settings(tmp_path / "files", *changes))
     steps = Steps()
     return prepare(recipe, tmp_path / "data", steps), steps
 
@@ -111,7 +111,7 @@ def change(tmp_path: Path, split: str, line: int, text: str) -> None:
 @pytest.fixture
 def again(tmp_path: Path) -> Callable[[bool], list[str]]:
     """Prepare what `prepared` has made, from the files as they are; what happened."""
-    recipe = load_recipe(None, little_settings(tmp_path / "files", "data.max_length=9")).config
+    recipe = load_recipe(None, little_settings(tmp_path / "files", "data.max_length=9"))
     first = Steps()
     prepare(recipe, tmp_path / "data", first)
 

@@ -32,12 +32,12 @@ SHORT = ("training.max_updates=24", "training.log_every=4")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("whole")
-    return train(load_recipe(None, little_settings(folder / "data", *SHORT)).config, folder / "run").run
+    return train(load_recipe(None, little_settings(folder / "data", *SHORT)), folder / "run").run
 
 
 @pytest.fixture
 def recipe(whole: Path) -> Recipe:
-    return load_recipe(None, little_settings(whole.parent / "data", *SHORT)).config
+    return load_recipe(None, little_settings(whole.parent / "data", *SHORT))
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ class TestBegunTwice:
                     status = 70
                     try:
                         os.read(begin[0], 1)
-                        recipe = load_recipe(None, [*settings, f"seed={seed}"]).config
+                        recipe = load_recipe(None, [*settings, f"seed={seed}"])
                         train(recipe, folder, command=[str(seed)], report=silent)
                         status = 0
                     except HeedfulError as error:
@@ -195,7 +195,7 @@ class TestGoingOn:
     def test_limits_that_are_not_named_stay(self, whole: Path, tmp_path: Path, heedful: Callable) -> None:
         """Whether the run is named or its recipe; what is named wins, and all of it is said."""
         settings = [*little_settings(whole.parent / "data", *SHORT), f"run={tmp_path / 'run'}"]
-        first = load_recipe(None, [*settings, "training.max_minutes=50"]).config
+        first = load_recipe(None, [*settings, "training.max_minutes=50"])
         with pytest.raises(Interrupted):
             train(first, tmp_path / "run", report=signalling(signal.SIGTERM, "train", 8))
         told: list[Mapping[str, Any]] = []
@@ -206,7 +206,7 @@ class TestGoingOn:
 
         signal_at = signalling(signal.SIGTERM, "train", 16)
         with pytest.raises(Interrupted):
-            train(load_recipe(None, settings).config, tmp_path / "run", resume=True, report=report)
+            train(load_recipe(None, settings), tmp_path / "run", resume=True, report=report)
         assert Run.open(tmp_path / "run").config()["training"]["max_minutes"] == 50
         expected = {"from": "update-00000008", "done": 8, "max_updates": 24, "max_minutes": 50, "changed": []}
         assert {key: told[0][key] for key in expected} == expected

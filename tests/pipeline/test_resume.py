@@ -51,13 +51,13 @@ def printed_command(error: Interrupted) -> list[str]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("whole")
-    return train(load_recipe(None, little_settings(folder / "data", *SHORT)).config, folder / "run").run
+    return train(load_recipe(None, little_settings(folder / "data", *SHORT)), folder / "run").run
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_in_training(number: int, whole: Path, tmp_path: Path, heedful: Callable) -> None:
     """After updates 8 and 20, neither of which is validated, in a folder whose name needs quotes."""
-    recipe = load_recipe(None, little_settings(whole.parent / "data", *SHORT)).config
+    recipe = load_recipe(None, little_settings(whole.parent / "data", *SHORT))
     folder = tmp_path / "my run lr=0.1"
     handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with pytest.raises(Interrupted, match="Stopped after update 8; the checkpoint is written") as caught:
@@ -74,7 +74,7 @@ def test_signal_in_training(number: int, whole: Path, tmp_path: Path, heedful: C
 
 def test_a_log_line_may_begin_before_an_interruption(whole: Path, tmp_path: Path) -> None:
     """The validation at update 10 stands between the log lines of 8 and 12; the line of 12 covers all four updates."""
-    recipe = load_recipe(None, little_settings(whole.parent / "data", *SHORT)).config
+    recipe = load_recipe(None, little_settings(whole.parent / "data", *SHORT))
     with pytest.raises(Interrupted, match="after update 10"):
         train(recipe, tmp_path / "run", report=signalling(signal.SIGINT, "validation", 10))
     train(recipe, tmp_path / "run", resume=True)
@@ -84,7 +84,7 @@ def test_a_log_line_may_begin_before_an_interruption(whole: Path, tmp_path: Path
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("stage", ["tokenizers", "encoding", "ended", "evaluating"])
 def test_signal_outside_training(stage: str, number: int, whole: Path, tmp_path: Path, heedful: Callable) -> None:
-    recipe = load_recipe(None, little_settings(whole.parent / "data", *SHORT)).config
+    recipe = load_recipe(None, little_settings(whole.parent / "data", *SHORT))
     with pytest.raises(Interrupted, match="what was finished is kept") as caught:
         train(recipe, tmp_path / "run", report=signalling(number, stage))
     assert heedful(*printed_command(caught.value)).code == 0
@@ -110,8 +110,8 @@ def test_a_longer_training_may_be_asked_for(whole: Path, tmp_path: Path) -> None
     """A finished run goes on where it stopped, as a run that was that long from the start."""
     changes = ("training.schedule=inverse_sqrt", "training.max_updates=20")
     settings = little_settings(whole.parent / "data", *SHORT, *changes)
-    train(load_recipe(None, settings).config, tmp_path / "run")
-    longer = load_recipe(None, [*settings, "training.max_updates=30"]).config
+    train(load_recipe(None, settings), tmp_path / "run")
+    longer = load_recipe(None, [*settings, "training.max_updates=30"])
     went_on = train(longer, tmp_path / "run", resume=True)
     at_once = train(longer, tmp_path / "at once")
     assert went_on.outcome.progress.update == 30
@@ -124,11 +124,11 @@ def test_less_may_be_asked_for_after_an_interruption(whole: Path, tmp_path: Path
     """The run is over at once; it is validated first, since it had no validation yet."""
     settings = little_settings(whole.parent / "data", *SHORT)
     with pytest.raises(Interrupted):
-        train(load_recipe(None, settings).config, tmp_path / "run", report=signalling(signal.SIGINT, "train", 4))
-    shorter = load_recipe(None, [*settings, "training.max_updates=4", "training.warmup_steps=4"]).config
+        train(load_recipe(None, settings), tmp_path / "run", report=signalling(signal.SIGINT, "train", 4))
+    shorter = load_recipe(None, [*settings, "training.max_updates=4", "training.warmup_steps=4"])
     with pytest.raises(Exception, match="warmup_steps: 10 -> 4"):
         train(shorter, tmp_path / "run", resume=True)
-    in_time = load_recipe(None, [*settings, "training.max_minutes=0.0000001"]).config
+    in_time = load_recipe(None, [*settings, "training.max_minutes=0.0000001"])
     found = train(in_time, tmp_path / "run", resume=True)
     assert found.outcome.reason == "max_minutes"
     assert found.outcome.progress.best_update == found.outcome.progress.update == 4
@@ -136,7 +136,7 @@ def test_less_may_be_asked_for_after_an_interruption(whole: Path, tmp_path: Path
 
 
 def test_a_changed_corpus_is_refused(tmp_path: Path, heedful: Callable) -> None:
-    recipe = load_recipe(None, little_settings(tmp_path / "data", *SHORT)).config
+    recipe = load_recipe(None, little_settings(tmp_path / "data", *SHORT))
     with pytest.raises(Interrupted):
         train(recipe, tmp_path / "run", report=signalling(signal.SIGINT, "train", 8))
     former = (tmp_path / "data" / "train.tsv").read_text()
@@ -156,7 +156,7 @@ def test_from_another_folder(tmp_path: Path, heedful: Callable, monkeypatch: pyt
     monkeypatch.chdir(tmp_path / "project")
     settings = little_settings(Path("files"), *SHORT, "run=runs/mine")
     with pytest.raises(Interrupted):
-        train(load_recipe(None, settings).config, report=signalling(signal.SIGINT, "train", 8))
+        train(load_recipe(None, settings), report=signalling(signal.SIGINT, "train", 8))
     assert Run.open(Path("runs/mine")).environment()["begun_in"] == "../.."
     typed = Run.open(Path("runs/mine")).config_text
     assert "files/train.tsv" in typed

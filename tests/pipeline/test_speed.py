@@ -10,7 +10,7 @@ from heedful.recipe.recipe import Recipe, load_recipe
 
 @pytest.fixture
 def recipe() -> Recipe:
-    return load_recipe(None, ["data.catalogue=reverse", *MODEL, *TRAINING]).config
+    return load_recipe(None, ["data.catalogue=reverse", *MODEL, *TRAINING])
 
 
 @pytest.mark.parametrize(("float32", "bfloat16", "wanted"), [(0.1, 0.2, "float32"), (0.4, 0.1, "bfloat16")])

@@ -49,7 +49,7 @@ def files(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_trains_answers_and_is_inspected(kind: str, tmp_path: Path, heedful: Callable) -> None:
-    recipe = load_recipe(None, [*files(tmp_path), *TRAINING, *READING, *KINDS[kind]]).config
+    recipe = load_recipe(None, [*files(tmp_path), *TRAINING, *READING, *KINDS[kind]])
     run = train(recipe, tmp_path / "run").run
     assert recipe.model.summary in (run / "model" / "README.md").read_text("utf-8")
     assert all(len(found.text.split()) == 1 for found in load(run).translate([STORY, f"{STORY} now", "ann ||| where"]))

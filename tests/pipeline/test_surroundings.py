@@ -32,7 +32,7 @@ def refusal(recipe: Recipe, way: Callable, folder: Path) -> ConfigError:
 @pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
 def test_a_device_that_is_not_there(way: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    recipe = load_recipe(None, little_settings(tmp_path / "data", *QUICK, "training.device=gpu")).config
+    recipe = load_recipe(None, little_settings(tmp_path / "data", *QUICK, "training.device=gpu"))
     assert 'device = "cuda", but torch sees no GPU' in refusal(recipe, way, tmp_path / "run").message
 
 
@@ -40,7 +40,7 @@ def test_a_device_that_is_not_there(way: Callable, tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 def test_data_that_can_be_read_only_once(way: Callable, split: str, tmp_path: Path) -> None:
     changed = f"data.{split}=['/dev/null']"
-    recipe = load_recipe(None, little_settings(tmp_path / "data", *QUICK, changed)).config
+    recipe = load_recipe(None, little_settings(tmp_path / "data", *QUICK, changed))
     error = refusal(recipe, way, tmp_path / "run")
     assert error.message.startswith("/dev/null can be read only once, but a run reads its data again")
     assert "Write it into a file first" in str(error.hint)

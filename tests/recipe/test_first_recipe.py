@@ -10,7 +10,7 @@ from heedful.data.corpus import Pair
 from heedful.errors import ConfigError, HeedfulError
 from heedful.recipe import first_recipe as start
 from heedful.recipe.first_recipe import first_recipe, suggest_preset, write_new
-from heedful.recipe.recipe import load_recipe, resolve_recipe
+from heedful.recipe.recipe import resolve_file, resolve_recipe
 
 
 @pytest.fixture
@@ -102,5 +102,5 @@ class TestWriting:
 def test_written_recipe_loads_from_its_file(words: tuple[str, str], tmp_path: Path) -> None:
     text, _ = first_recipe(None, {"train": words, "dev": words, "test": words}, [])
     write_new(tmp_path / "recipe.toml", text)
-    loaded = load_recipe(tmp_path / "recipe.toml")
+    loaded = resolve_file(tmp_path / "recipe.toml")
     assert loaded.origins["model.d_model"].startswith(f"{tmp_path / 'recipe.toml'}, line ")

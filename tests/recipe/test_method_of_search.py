@@ -7,7 +7,7 @@ import pytest
 from heedful.decoding.config import BeamSearch, MBRSearch, SampleSearch, SearchConfig
 from heedful.errors import ConfigError
 from heedful.recipe.presets import PRESETS
-from heedful.recipe.recipe import load_recipe
+from heedful.recipe.recipe import load_recipe, resolve_file
 
 DATA = "data.catalogue=reverse"
 
@@ -36,13 +36,13 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_what_is_above_chooses(changes: list[str], wanted: SearchConfig, file: Path) -> None:
-    assert load_recipe(file, changes).config.search == wanted
+    assert load_recipe(file, changes).search == wanted
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name not in ("tagger", "ctc")])
 @pytest.mark.parametrize("method", ["sample", "mbr"])
 def test_over_every_preset(preset: str, method: str) -> None:
-    found = load_recipe(None, [f"preset={preset}", DATA, f"search.method={method}"])
+    found = resolve_file(None, [f"preset={preset}", DATA, f"search.method={method}"])
     assert found.config.search.method == method
     assert found.origins["search.method"] == "command line"
 
@@ -50,7 +50,7 @@ def test_over_every_preset(preset: str, method: str) -> None:
 def test_a_file_above_a_preset(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text('preset = "character"\n[data]\ncatalogue = "copy"\n[search]\ntemperature = 0.5\n')
-    found = load_recipe(path)
+    found = resolve_file(path)
     assert found.config.search == SampleSearch(temperature=0.5)
     assert found.origins["search.temperature"] == f"{path}, line 5"
 
@@ -81,4 +81,4 @@ def test_no_table_at_all_below(tmp_path: Path) -> None:
     path.write_text('preset = "paper-base"\nsearch = 3\n[data]\ncatalogue = "copy"\n')
     with pytest.raises(ConfigError, match=r"line 2: `search` must be a table, but is 3\."):
         load_recipe(path)
-    assert load_recipe(path, ["search.temperature=1"]).config.search == SampleSearch(max_extra=50)
+    assert load_recipe(path, ["search.temperature=1"]).search == SampleSearch(max_extra=50)

@@ -50,7 +50,7 @@ def align(
     Subwords are merged into words (weights summed over the source, averaged over the target); characters and
     symbols are aligned one by one. Every target word has the source word it reads most.
     """
-    from heedful.data.corpus import count_pairs, read_parallel
+    from heedful.data.corpus import count_pairs, read_pairs
     from heedful.data.lines import refuse_second_use
     from heedful.pipeline.load import load, remark_on
 
@@ -61,9 +61,9 @@ def align(
     if (remark := remark_on(model)) is not None:
         typer.echo(remark, err=True)
     translator.backend.decoder("A word alignment")
-    examples = _examples(translator, read_parallel(files), pieces)
+    examples = _examples(translator, read_pairs(files), pieces)
     with named_after(*files):
-        _check_pairs(translator, read_parallel(files))
+        _check_pairs(translator, read_pairs(files))
         if golds is None:
             _print_links(examples, layer, _head(head), shift, threshold, as_json)
         else:

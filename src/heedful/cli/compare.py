@@ -26,10 +26,9 @@ def compare(
     """
     if len(runs) < 2:
         raise ConfigError("There is only one run to compare.", hint="Name two or more: heedful compare RUN RUN")
-    from heedful.evaluation.pairing import compare_runs
-    from heedful.records.run import Run
+    from heedful.evaluation import pairing
 
-    found = compare_runs([Run.open(folder) for folder in runs], split, samples, seed)
+    found = pairing.compare(runs, split, samples, seed)
     if as_json:
         print_json({"split": split, "comparisons": [_facts(row) for row in found]})
     else:

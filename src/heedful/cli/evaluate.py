@@ -1,8 +1,7 @@
 """`heedful evaluate`: a model's scores on a split of its data, or on files of your own."""
 
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,12 +14,10 @@ from heedful.data.lines import refuse_second_use
 from heedful.errors import ConfigError, HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.evaluation.evaluate import Evaluation
-    from heedful.pipeline.evaluate_split import TestSet
-    from heedful.recipe.recipe import Recipe
-    from heedful.records.run import Run
+    from collections.abc import Mapping
 
-MAY_CHANGE = ("data", "evaluation", "search")  # tables of the recipe that the weights do not depend on
+    from heedful.pipeline.evaluate import Evaluated
+    from heedful.pipeline.evaluate_split import TestSet
 
 
 def evaluate(
@@ -45,54 +42,25 @@ def evaluate(
     The evaluation of a split is stored with its run: outputs, results and errors, so that `heedful compare` can use it.
     That of an ensemble or of another engine belongs to no run, and is printed only.
     """
-    from heedful.models.bundle import is_bundle
-    from heedful.pipeline.engines import EngineChoice, is_native, open_engine
-    from heedful.pipeline.evaluate_split import read_test_set, score_test_set
-    from heedful.pipeline.load import run_around
+    from heedful.pipeline.engines import EngineChoice
+    from heedful.pipeline.evaluate import evaluate_model
 
-    recipe = _recipe(model, overrides or [])
-    own = _own_files(source, references or [])
-    items = own or read_test_set(recipe.data, split)
+    items = _own_files(source, references or []) or split
     choice = EngineChoice(engine, precision, ensemble or (), ensemble_mean)
-    run = None if own or ensemble or not is_native(model, choice) else run_around(model)
-    kept = run if run is not None and is_bundle(run.bundle) else None  # what is of no finished model is not
-    with kept or nullcontext(), open_engine(model, choice, items.sources, tokens=False) as opened:
-        for remark in opened.remarks:
-            typer.echo(remark, err=True)
-        if precision is not None or not is_native(model, choice):  # an engine keeps its own
-            recipe = _in_precision(recipe, opened.engine.search.precision)
-        typer.echo(f"Translating {len(items.sources):,} lines ...", err=True)
-        found = score_test_set(opened.engine.with_search(recipe.search), items, recipe)
-        if kept is not None:
-            _keep(kept, found, recipe, items.split)
-        times = None if run is None else _count(run, items.split)
+    found = evaluate_model(model, items, overrides or [], choice, _tell)
     if as_json:
-        _print_json(found, items.split, kept, recipe, times)
+        _print_json(found)
     else:
-        _print_table(found, kept)
-    if times is not None and times > 1:
-        text = f"{items.split} has been scored {times} times with this run, the end of its training included."
-        typer.echo(f"{text} Choose by dev, and score test once." if items.split == "test" else text, err=True)
+        _print_table(found)
+    if found.times_scored is not None and found.times_scored > 1:
+        times = f"{found.split} has been scored {found.times_scored} times with this run"
+        advice = " Choose by dev, and score test once." if found.split == "test" else ""
+        typer.echo(f"{times}, the end of its training included.{advice}", err=True)
 
 
-def _recipe(model: Path, overrides: list[str]) -> "Recipe":
-    """The recipe that made the model, with other settings of what may change after training."""
-    from heedful.config import parse_overrides
-    from heedful.pipeline.load import recipe_file, run_around
-    from heedful.recipe.recipe import load_stored, of_run
-
-    fixed = [table for table in parse_overrides(overrides).values if table not in MAY_CHANGE]
-    if fixed:
-        raise ConfigError(
-            f"`{fixed[0]}` cannot be changed after training.", hint=f"Here one can set {', '.join(MAY_CHANGE)}."
-        )
-    recipe = load_stored(recipe_file(model), overrides).config
-    run = run_around(model)
-    return recipe if run is None else of_run(recipe, run)
-
-
-def _in_precision(recipe: "Recipe", precision: str) -> "Recipe":
-    return recipe.model_copy(update={"search": recipe.search.model_copy(update={"precision": precision})})
+def _tell(event: str, facts: "Mapping[str, Any]") -> None:
+    """Print what an evaluation reports, on standard error."""
+    typer.echo(facts["text"] if event == "remark" else f"Translating {facts['lines']:,} lines ...", err=True)
 
 
 def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
@@ -118,46 +86,28 @@ def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
     return TestSet(source.name, sources, [list(targets) for targets in zip(*columns, strict=True)], None)
 
 
-def _keep(run: "Run", found: "Evaluation", recipe: "Recipe", split: str) -> None:
-    from heedful.evaluation.evaluate import Occasion, keep
-    from heedful.pipeline.evaluate_split import describe_search
-
-    earlier = [row for row in run.read_results() if row.signature]
-    checkpoint, update = (earlier[-1].checkpoint, earlier[-1].update) if earlier else ("model", 0)
-    decode = describe_search(recipe.search, recipe.model)
-    keep(run, found, Occasion(run.name, recipe.seed, split, checkpoint, decode, update, chosen=True))
-
-
-def _count(run: "Run", split: str) -> int:
-    """Note this evaluation in the run's log, and say how many there were with it."""
-    from heedful.records.scored import times_scored
-
-    run.log("evaluated", {"split": split})
-    return times_scored(run.read_log(), split)
-
-
-def _print_json(found: "Evaluation", split: str, run: "Run | None", recipe: "Recipe", times: int | None) -> None:
-    from heedful.pipeline.evaluate_split import describe_search
-
+def _print_json(found: "Evaluated") -> None:
+    evaluation = found.evaluation
     facts = {
-        "split": split,
-        "n": len(found.outputs),
-        "data": found.data_hash,
-        "decode": describe_search(recipe.search, recipe.model),
-        "seconds": round(found.seconds, 3),
-        "run": None if run is None else str(run.folder),
-        "times_scored": times,
-        "scores": [score._asdict() for score in found.scores],
+        "split": found.split,
+        "n": len(evaluation.outputs),
+        "data": evaluation.data_hash,
+        "decode": found.decode,
+        "seconds": round(evaluation.seconds, 3),
+        "run": None if found.run is None else str(found.run.folder),
+        "times_scored": found.times_scored,
+        "scores": [score._asdict() for score in evaluation.scores],
     }
     print_json(facts)
 
 
-def _print_table(found: "Evaluation", run: "Run | None") -> None:
+def _print_table(found: "Evaluated") -> None:
+    evaluation = found.evaluation
     rows = [
         (score.metric, f"{score.value:.2f}", f"{score.low:.2f} to {score.high:.2f}", f"{score.n:,}", score.signature)
-        for score in found.scores
+        for score in evaluation.scores
     ]
     typer.echo(align([("metric", "value", "95 % interval", "n", "signature"), *rows], right=(1, 2, 3)))
-    wrong = f"{len(found.errors):,} of {len(found.outputs):,} lines are not exactly right"
-    where = f"; they stand in {run.folder / 'errors.jsonl'}" if run is not None else ""
-    typer.echo(f"{wrong}{where}. Translating took {found.seconds:.1f} s.", err=True)
+    wrong = f"{len(evaluation.errors):,} of {len(evaluation.outputs):,} lines are not exactly right"
+    where = f"; they stand in {found.run.folder / 'errors.jsonl'}" if found.run is not None else ""
+    typer.echo(f"{wrong}{where}. Translating took {evaluation.seconds:.1f} s.", err=True)

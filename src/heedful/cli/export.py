@@ -1,8 +1,9 @@
 """`heedful export`: a model written for other programs, and compared with itself there."""
 
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,27 +29,19 @@ def export(
 
     An export that differs by more than the tolerance of its precision is kept as OUT.failed, and the exit code is 3.
     """
-    from heedful.decoding.shortlist import load_shortlist
     from heedful.export.place import refuse_existing
-    from heedful.export.targets import export_bundle
-    from heedful.models.bundle import load_bundle
-    from heedful.pipeline.engines import check_choice, choose_precision
-    from heedful.pipeline.evaluate_split import dev_sources
-    from heedful.pipeline.load import bundle_folder
-    from heedful.recipe.tables import KINDS
+    from heedful.pipeline.export import export_model
 
-    refuse_existing(out)
-    bundle = load_bundle(bundle_folder(model), KINDS)
-    check_choice(bundle, to, precision)
-    lines = list(islice(read_lines(dev), sentences)) if dev is not None else dev_sources(model, sentences)
-    shortlist = load_shortlist(bundle_folder(model), bundle.tokenizers)
-    chosen = choose_precision(bundle, to, precision, lines, shortlist)
-    for remark in chosen.remarks:
-        typer.echo(remark, err=True)
-    typer.echo(f"Writing {out} and translating {len(lines):,} lines twice ...", err=True)
-    parity = export_bundle(bundle, out, to, chosen.precision, lines, shortlist)
+    refuse_existing(out)  # before the sentences are read
+    lines = list(islice(read_lines(dev), sentences)) if dev is not None else None
+    found = export_model(model, out, to, precision, lines=lines, sentences=sentences, report=_tell)
     if as_json:
-        facts = {"folder": str(out), "target": to, "type": chosen.precision, **facts_of(parity)}
-        print_json(facts)
+        print_json({"folder": str(out), "target": to, "type": found.precision, **facts_of(found.parity)})
     else:
-        typer.echo(f"{out}: {sentence_of(parity)}")
+        typer.echo(f"{out}: {sentence_of(found.parity)}")
+
+
+def _tell(event: str, facts: Mapping[str, Any]) -> None:
+    """Print what an export reports, on standard error."""
+    writing = f"Writing {facts.get('folder')} and translating {facts.get('lines', 0):,} lines twice ..."
+    typer.echo(facts["text"] if event == "remark" else writing, err=True)

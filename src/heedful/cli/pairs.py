@@ -67,7 +67,7 @@ def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | Non
     from heedful.recipe.splits import load_split, optional_splits, readers
     from heedful.text.tokenizer import train_tokenizers
 
-    recipe = load_recipe(path, overrides).config
+    recipe = load_recipe(path, overrides)
     if tokenizers is None:
         tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
     data, whole_words = recipe.data, recipe.tokenizer.whole_words

@@ -64,7 +64,7 @@ def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tu
         hint = "`heedful runs list FOLDER` shows the runs in a folder."
         message = f"{path} holds no run to resume." if path.exists() else f"There is no {path} to resume."
         raise ConfigError(message, hint=hint)
-    recipe = load_recipe(path, overrides).config
+    recipe = load_recipe(path, overrides)
     return recipe, run_folder(recipe, path)
 
 

@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 Reader = Callable[[], Iterable[Pair]]  # opens pairs anew at each call
 
 
-def read_parallel(
+def read_pairs(
     paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target"
 ) -> Iterator[Pair]:
     """The pairs of two aligned files, or of one table, one at a time; each file may be plain, .gz, a pipe, or "-".
@@ -62,12 +62,12 @@ def read_parallel(
 
 def reader(paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target") -> Reader:
     """What opens these files anew at each call."""
-    return partial(read_parallel, tuple(paths), source_column, target_column)
+    return partial(read_pairs, tuple(paths), source_column, target_column)
 
 
 def count_pairs(paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target") -> int:
     """The number of pairs, all of which are read: whatever is wrong with the files is found before any work."""
-    return sum(1 for _ in read_parallel(paths, source_column, target_column))
+    return sum(1 for _ in read_pairs(paths, source_column, target_column))
 
 
 class Fingerprint(NamedTuple):

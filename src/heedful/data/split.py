@@ -9,13 +9,13 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from heedful.data.corpus import Pair, Reader, read_parallel
+from heedful.data.corpus import Pair, Reader, read_pairs
 from heedful.data.survey import text_hash
 from heedful.errors import ConfigError
 from heedful.text.new_files import creating, refuse_existing
 
 SPLITS = ("train", "dev", "test")
-Columns = tuple[str, str]  # as `read_parallel` takes them
+Columns = tuple[str, str]  # as `read_pairs` takes them
 HEADER = b"source\ttarget\n"
 
 
@@ -40,7 +40,7 @@ def split_corpus(paths: Sequence[Path], folder: Path, sizes: Sizes, columns: Col
     files = {split: _names(paths, folder, split) for split, size in zip(SPLITS, (1, dev, test), strict=True) if size}
     names = [path.name for group in files.values() for path in group]
     refuse_existing(folder, names)
-    hashes = np.array([text_hash(pair.source) for pair in read_parallel(paths, *columns)], np.uint64)
+    hashes = np.array([text_hash(pair.source) for pair in read_pairs(paths, *columns)], np.uint64)
     places = _assign(hashes, dev, test, seed)
     if not (places == 0).any():
         hint = f"There are {len(hashes):,} pairs in all."
@@ -51,7 +51,7 @@ def split_corpus(paths: Sequence[Path], folder: Path, sizes: Sizes, columns: Col
         if len(paths) == 1:
             for (output,) in outputs.values():
                 output.write(HEADER)
-        for pair, place in zip(read_parallel(paths, *columns), places, strict=True):
+        for pair, place in zip(read_pairs(paths, *columns), places, strict=True):
             _write(pair, outputs[SPLITS[place]])
     return files
 

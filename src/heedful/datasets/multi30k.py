@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import final
 
-from heedful.data.corpus import Pair, read_parallel
+from heedful.data.corpus import Pair, read_pairs
 from heedful.data.lines import read_lines
 from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
@@ -61,7 +61,7 @@ class Multi30k(DataSet):
     def read(self, split: str) -> Iterable[Pair]:
         self.require(split)
         files = (_raw(STEMS[split], language) for language in (self._source, self._target))
-        return read_parallel([self._place.path(file) for file in files])
+        return read_pairs([self._place.path(file) for file in files])
 
     def tokenised_references(self, split: str) -> list[str]:
         self.require(split)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import final
 
-from heedful.data.corpus import Pair, read_parallel
+from heedful.data.corpus import Pair, read_pairs
 from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
@@ -68,7 +68,7 @@ class Sigmorphon2021(DataSet):
 
     def read(self, split: str) -> Iterable[Pair]:
         self.require(split)
-        return read_parallel([self._place.path(self._file(split))], "1", "2")
+        return read_pairs([self._place.path(self._file(split))], "1", "2")
 
     def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         return [self._place.path(self._file(split), progress) for split in self.about.splits]

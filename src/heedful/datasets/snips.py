@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import final
 
-from heedful.data.corpus import Pair, read_parallel
+from heedful.data.corpus import Pair, read_pairs
 from heedful.datasets.download import DownloadProgress
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.published import Place, PublishedFile
@@ -45,7 +45,7 @@ class Snips(DataSet):
         words, targets = (self._place.path(_file(split, name)) for name in (WORDS, TARGETS[self.about.name]))
         if self.about.name == "snips-slots":
             return read_tags(words, targets)
-        return (Pair(source.strip(), target.strip()) for source, target in read_parallel([words, targets]))
+        return (Pair(source.strip(), target.strip()) for source, target in read_pairs([words, targets]))
 
     def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
         names = (WORDS, TARGETS[self.about.name])
@@ -63,7 +63,7 @@ def read_tags(words: Path, tags: Path) -> Iterator[Pair]:
 
     Raises HeedfulError with the line where it has not.
     """
-    for line, (source, target) in enumerate(read_parallel([words, tags]), start=1):
+    for line, (source, target) in enumerate(read_pairs([words, tags]), start=1):
         if len(source.split()) != len(target.split()):
             counts = f"{len(target.split())} tag(s) for {len(source.split())} word(s)"
             raise HeedfulError(f"{tags}:{line}: {counts}.", hint=f"Are both of one version? See {words}:{line}.")

@@ -4,6 +4,7 @@ A stored score that its stored outputs do not give is an error, never a number i
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from heedful.errors import CheckFailed
@@ -36,6 +37,14 @@ class Paired(NamedTuple):
     wins: int
     losses: int
     ties: int
+
+
+def compare(runs: Sequence[Run | Path | str], split: str = "test", samples: int = 1000, seed: int = 1) -> list[Paired]:
+    """Compare runs with the first one by paired bootstrap and approximate randomisation, from their stored outputs.
+
+    One row for each later run and metric. Raises what `compare_runs` does.
+    """
+    return compare_runs([run if isinstance(run, Run) else Run.open(run) for run in runs], split, samples, seed)
 
 
 def compare_runs(runs: Sequence[Run], split: str, samples: int, seed: int) -> list[Paired]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heedful.evaluation.metric import Metric
+from heedful.evaluation.metrics import metrics_for
 from heedful.evaluation.significance import Matrix, bootstrap_interval
 from heedful.text.normalise import COMPARED_FORM, in_compared_form
 
@@ -59,10 +60,19 @@ def score(metric: Metric, statistics: Matrix, references: Sequence[Sequence[str]
 
 
 def score_outputs(
-    outputs: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[Metric], samples: int, seed: int
+    outputs: Sequence[str],
+    references: Sequence[Sequence[str]],
+    metrics: Sequence[Metric | str],
+    samples: int = 1000,
+    seed: int = 1,
 ) -> list[Score]:
-    """Score outputs by each metric. `references[i]` holds every right target of item i."""
-    return [score(metric, measure(metric, outputs, references), references, samples, seed) for metric in metrics]
+    """Score outputs, of any system, by each metric: one of one's own, or the name of one, such as "bleu" or "wer".
+
+    `references[i]` holds every right target of output i; intervals come from `samples` resamples of the bootstrap.
+    Raises ValueError where outputs and references do not match, and ConfigError for an unknown name.
+    """
+    chosen = [metrics_for([metric])[0] if isinstance(metric, str) else metric for metric in metrics]
+    return [score(metric, measure(metric, outputs, references), references, samples, seed) for metric in chosen]
 
 
 def reference_count(references: Sequence[Sequence[str]]) -> str:

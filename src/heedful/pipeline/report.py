@@ -25,15 +25,17 @@ MOST_TOKENS = 40  # on each side of a picture
 LONGEST_TEXT = 400  # characters of a line that is looked at
 
 
-def report_run(folder: Path, output: Path | None = None, next_commands: Sequence[NextCommand] | None = None) -> Path:
+def report_run(
+    folder: Path | str, output: Path | None = None, next_commands: Sequence[NextCommand] | None = None
+) -> Path:
     """Write the report of a run, finished or not, and return where it is: `output`, or report.html in the run.
 
     Attention is drawn where the run has a model and stored outputs. Raises ConfigError where there is no run, and
     HeedfulError where its records or its model are damaged.
     """
     run = Run.open(folder)
-    page = output or folder / "report.html"
-    commands = following(folder) if next_commands is None else next_commands
+    page = output or run.folder / "report.html"
+    commands = following(run.folder) if next_commands is None else next_commands
     write_report(run, page, _pictures(run), commands)
     return page
 

@@ -65,7 +65,7 @@ def train(
     """
     bound_kernel_caches()
     path = None if isinstance(recipe, Recipe) else Path(recipe)
-    resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path).config
+    resolved: Recipe = recipe if isinstance(recipe, Recipe) else load_recipe(path)
     folder = run_folder(resolved, path) if folder is None else Path(folder)
     _refuse_unasked_resumption(folder, resume)
     check_surroundings(resolved)

@@ -58,14 +58,21 @@ class Recipe(Config):
         return self
 
 
-def load_recipe(path: Path | None, overrides: Sequence[str] = ()) -> Resolved:
-    """Preset < file < `key=value`, checked. The preset may be named by either; relative data paths begin where
-    the caller is.
+def load_recipe(path: Path | str | None = None, overrides: Sequence[str] = ()) -> Recipe:
+    """Load a recipe: preset < file < `key=value`, checked as a whole.
+
+    `path` is a recipe file, and None where the overrides name all there is. Relative paths of data begin where the
+    caller is. Raises ConfigError, with the file and the line or the override, for whatever is wrong in it.
     """
-    if path is not None and not path.exists() and str(path) in preset_names():
+    return resolve_file(path, overrides).config
+
+
+def resolve_file(path: Path | str | None, overrides: Sequence[str] = ()) -> Resolved:
+    """Load a recipe as `load_recipe` does, and say where each value comes from."""
+    if path is not None and not Path(path).exists() and str(path) in preset_names():
         hint = f"Begin a recipe with it (heedful init --preset {path}), or set preset={path} and your data."
         raise ConfigError(f"{path} is a preset, and no recipe file has this name.", hint=hint)
-    layers = [read_toml(path)] if path is not None else []
+    layers = [read_toml(Path(path))] if path is not None else []
     layers.append(parse_overrides(overrides))
     return resolve_recipe(layers)
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from heedful.data.config import DataConfig
-from heedful.data.corpus import Pair, Reader, read_parallel
+from heedful.data.corpus import Pair, Reader, read_pairs
 from heedful.datasets.catalogue import get, published_names
 from heedful.datasets.named import About, DataSet
 from heedful.datasets.synthetic import SPLITS
@@ -59,7 +59,7 @@ def load_split(data: DataConfig, split: str) -> Iterable[Pair]:
     """
     if data.catalogue is not None:
         return named(data).read(split)
-    return read_parallel(_required_files(data, split), data.source_column, data.target_column)
+    return read_pairs(_required_files(data, split), data.source_column, data.target_column)
 
 
 def load_references(data: DataConfig, split: str) -> list[list[str]]:

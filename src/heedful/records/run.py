@@ -65,8 +65,9 @@ class Run(RecordFolder):
         return run
 
     @classmethod
-    def open(cls, folder: Path) -> "Run":
+    def open(cls, folder: Path | str) -> "Run":
         """Open an existing run directory. Raises ConfigError where there is none."""
+        folder = Path(folder)
         run = cls(folder)
         run._finish_others()
         if not is_run(folder):
