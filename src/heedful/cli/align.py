@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def align(
     model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="One table (.tsv, .csv, .jsonl) or two aligned text files.")
+        list[Path], typer.Argument(metavar="FILE...", help="One table (.tsv, .csv, ...) or two aligned text files.")
     ],
     gold: Annotated[
         Path | None,

@@ -69,7 +69,8 @@ def init(
 ) -> None:
     """Write a complete, commented recipe, or copy one that comes with heedful.
 
-    Files are a table each (.tsv, .csv, .jsonl), or two aligned text files: `--train a.en a.de --dev b.en b.de`.
+    Files are a table each (.tsv, .csv, .jsonl, .parquet), or two aligned text files: `--train a.en a.de --dev b.en
+    b.de`.
     """
     from heedful.recipe.first_recipe import first_recipe, refuse_existing, write_new
     from heedful.recipe.shipped import recipe_text

@@ -71,7 +71,7 @@ def check_rows(found: Survey) -> Iterator[Finding]:
         both = len(rows) == 2
         where = "both sides" if both else f"the {rows[0]} side"
         text = f"Nearly all lines of {where} look like rows of a table, with tabs or as JSON."
-        hint = "A table has both sides: name it alone, as .tsv or .jsonl."
+        hint = "A table has both sides: name it alone, by its ending (.tsv, .jsonl, ...)."
         yield Finding("error" if both else "warning", "table", found.split, text, hint)
 
 

@@ -14,7 +14,8 @@ Count = Annotated[int, Field(gt=0)]
 class DataConfig(Config):
     """Either a named data set (`catalogue`) or your own files (`train`, `dev`, and usually `test`).
 
-    Two paths are two aligned text files (source, target); one path is a .tsv, .csv or .jsonl file; each may end in .gz.
+    Two paths are two aligned text files (source, target); one path is a table: .tsv, .csv, .jsonl or .parquet; text
+    may end in .gz.
     """
 
     catalogue: str | None = Field(default=None, description="a named data set: see `heedful data list`")

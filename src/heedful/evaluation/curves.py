@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any, NamedTuple
 
-from heedful.evaluation.meanings import unit_of
-from heedful.evaluation.metrics import label_of
+from heedful.evaluation.metrics import label_of, unit_of
 
 WIDTH, HEIGHT = 520, 260
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 12, 34

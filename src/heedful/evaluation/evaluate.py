@@ -130,15 +130,16 @@ def item_statistics(metric: Metric, outputs: Sequence[Output]) -> Matrix:
 
     Raises ValueError where it reads tokenised texts and there are none.
     """
+    sources = [item.source for item in outputs]
     if not metric.reads_tokenised:
-        return measure(metric, [item.output for item in outputs], [item.references for item in outputs])
+        return measure(metric, [item.output for item in outputs], [item.references for item in outputs], sources)
     texts, targets = [], []
     for item in outputs:
         if item.tokenised_output is None or item.tokenised_references is None:
             raise ValueError(f"`outputs` must hold tokenised texts for {metric.name}, but {item.id} has none.")
         texts.append(item.tokenised_output)
         targets.append(item.tokenised_references)
-    return measure(metric, texts, targets)
+    return measure(metric, texts, targets, sources)
 
 
 def result_rows(evaluation: Evaluation, occasion: Occasion) -> list[Result]:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import final
 
-from heedful.evaluation.metric import Metric
+from heedful.evaluation.metric import ItemMetric
 
 
-class LabelMetric(Metric):
+class LabelMetric(ItemMetric):
     """A measure of labels between blanks, against the first reference."""
 
     higher_is_better = True
@@ -21,6 +21,7 @@ class Accuracy(LabelMetric):
     """Per cent of the reference's labels that stand in the output at the same place; of one label a line, of lines."""
 
     name, label = "accuracy", "accuracy"
+    meaning = "per cent of labels that are right"
 
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         wanted, found = references[0].split(), output.split()
@@ -40,6 +41,7 @@ class SpanF1(LabelMetric):
     """
 
     name, label = "span-f1", "span F1"
+    meaning = "F1 of whole labelled spans, in per cent"
 
     def validation_error(self, references: Sequence[Sequence[str]]) -> str | None:
         if any(spans_of(targets[0].split()) for targets in references):

@@ -14,13 +14,13 @@ import sacrebleu
 from rapidfuzz.distance import Levenshtein
 
 from heedful.evaluation.labels import Accuracy, SpanF1
-from heedful.evaluation.metric import Metric
+from heedful.evaluation.metric import ItemMetric, Metric
 from heedful.text.normalise import in_compared_form
 
 MAX_ORDER = 4  # of the n-grams of BLEU
 
 
-class SacreMetric(Metric):
+class SacreMetric(ItemMetric):
     """A metric that sacrebleu counts, through the two methods by which its own significance tests use it."""
 
     def __init__(self, scorer: sacrebleu.BLEU | sacrebleu.CHRF | sacrebleu.TER) -> None:
@@ -46,6 +46,8 @@ class BLEU(SacreMetric):
     """BLEU of untokenised text: n-gram precision with a brevity penalty [Papineni 2002; Post 2018]."""
 
     name, label, higher_is_better = "bleu", "BLEU", True
+    meaning = "overlap of word n-grams with the references, from 0 to 100"
+    unit = ""
 
     def __init__(self) -> None:
         super().__init__(sacrebleu.BLEU())
@@ -56,6 +58,8 @@ class CHRF(SacreMetric):
     """chrF2: F-score of character n-grams up to 6 [Popović 2015]."""
 
     name, label, higher_is_better = "chrf", "chrF2", True
+    meaning = "overlap of character n-grams with the references, from 0 to 100"
+    unit = ""
 
     def __init__(self) -> None:
         super().__init__(sacrebleu.CHRF())
@@ -66,13 +70,14 @@ class TER(SacreMetric):
     """Translation edit rate: word edits and block shifts for each reference word [Snover 2006]."""
 
     name, label, higher_is_better = "ter", "TER", False
+    meaning = "translation edit rate: word edits and shifts, in per cent of the reference's words"
 
     def __init__(self) -> None:
         super().__init__(sacrebleu.TER())
 
 
 @final
-class MultiBleu(Metric):
+class MultiBleu(ItemMetric):
     """BLEU of text that is tokenised already, as multi-bleu.perl of Moses counts it.
 
     Nothing is tokenised, case counts, and nothing is smoothed: without a single matching 4-gram the score is 0. The
@@ -81,6 +86,8 @@ class MultiBleu(Metric):
     """
 
     name, label, higher_is_better, reads_tokenised = "multi-bleu", "multi-BLEU", True, True
+    meaning = "BLEU of tokenised text, as multi-bleu.perl counts it, from 0 to 100"
+    unit = ""
 
     def __init__(self, postprocess: str = "none") -> None:
         self._postprocess = postprocess
@@ -124,7 +131,7 @@ def _ngrams(words: Sequence[str]) -> Counter[tuple[str, ...]]:
     )
 
 
-class LineMetric(Metric):
+class LineMetric(ItemMetric):
     """A share of lines. A line is right if it equals one of its references, up to the amount of blanks."""
 
     @property
@@ -140,6 +147,7 @@ class Exact(LineMetric):
     """Per cent of lines that are exactly right."""
 
     name, label, higher_is_better = "exact", "exact", True
+    meaning = "per cent of lines exactly right"
 
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         return float(is_right(output, references)), 1.0
@@ -153,12 +161,13 @@ class WER(LineMetric):
     """
 
     name, label, higher_is_better = "wer", "WER", False
+    meaning = "word error rate: per cent of lines not exactly right"
 
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         return float(not is_right(output, references)), 1.0
 
 
-class EditRate(Metric):
+class EditRate(ItemMetric):
     """Edits (insertions, deletions, substitutions) to the closest reference, in per cent of its units, over the corpus.
 
     Of several references the one with the fewest edits counts, the first among equals. Can exceed 100.
@@ -188,6 +197,7 @@ class PER(EditRate):
     """Phone (symbol) error rate: edits of blank-separated symbols."""
 
     name, label, higher_is_better = "per", "PER", False
+    meaning = "phone error rate: edits in per cent of the reference's symbols"
 
     @property
     def signature(self) -> str:
@@ -203,6 +213,7 @@ class CER(EditRate):
     """Character error rate: edits of characters (Unicode code points), a blank being one."""
 
     name, label, higher_is_better = "cer", "CER", False
+    meaning = "character error rate: edits in per cent of the reference's characters"
 
     @property
     def signature(self) -> str:
@@ -239,6 +250,22 @@ def metrics_for(names: Sequence[str], postprocess: str = "none") -> list[Metric]
     if unknown:
         raise ValueError(f"`names` may hold {', '.join(kinds)}, but holds {unknown[0]!r}.")
     return [MultiBleu(postprocess) if name == MultiBleu.name else kinds[name]() for name in names]
+
+
+def meaning_of(name: str) -> str:
+    """Return what the metric of this name says, spelt out; nothing for a name that is no metric's."""
+    return next((kind.meaning for kind in _KINDS if kind.name == name), "")
+
+
+def unit_of(name: str) -> str:
+    """Return the unit that stands behind a value of this metric: a per cent sign for rates, else nothing."""
+    return next((kind.unit for kind in _KINDS if kind.name == name), "")
+
+
+def valued(value: float, metric: str) -> str:
+    """Return a value with its unit: "30.37 %" for an error rate."""
+    unit = unit_of(metric)
+    return f"{value:.2f}\u00a0{unit}" if unit else f"{value:.2f}"
 
 
 def label_of(name: str) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from heedful.evaluation.meanings import MEANINGS, unit_of, valued
-from heedful.evaluation.metrics import label_of, metric_names, metrics_for
+from heedful.evaluation.metrics import label_of, meaning_of, metric_names, metrics_for, unit_of, valued
 from heedful.evaluation.report_html import copy_button, table
 from heedful.records.results import Result
 
@@ -25,7 +24,7 @@ def _card(row: Result) -> str:
     return (
         f'<div class="card"><div class="label">{escape(label_of(row.metric))}<span>{escape(row.split)}</span></div>'
         f'<div class="value">{row.value:.2f}{sign}</div>'
-        f'<div class="meaning">{escape(MEANINGS.get(row.metric, ""))}</div>{_range(row)}'
+        f'<div class="meaning">{escape(meaning_of(row.metric))}</div>{_range(row)}'
         f'<div class="quiet">{interval}</div><div class="quiet">{count}</div></div>'
     )
 
@@ -67,7 +66,7 @@ def _score_cells(row: Result) -> list[str]:
     signature = escape(row.signature).replace("|", "<wbr>|").replace(",", ",<wbr>")
     return [
         escape(row.split),
-        f'<abbr title="{escape(MEANINGS.get(row.metric, ""))}">{escape(label_of(row.metric))}</abbr>',
+        f'<abbr title="{escape(meaning_of(row.metric))}">{escape(label_of(row.metric))}</abbr>',
         f"<b>{valued(row.value, row.metric)}</b>",
         interval,
         f"{row.n:,}",
