@@ -76,5 +76,5 @@ def made_run(
         run.write_results(result_rows(found, Occasion(run.name, seed, "test", "best", "beam=5", 30, True)))
         run.write_errors(mistake.record() for mistake in found.errors)
         run.write_outputs("test", found.outputs)
-        run.write_manifest(manifest_rows("test", zip(sources, sources, strict=True)))
+        run.write_manifest(manifest_rows("test", enumerate(zip(sources, sources, strict=True))))
     return run, found

@@ -3,15 +3,19 @@
 import json
 import random
 import shutil
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.pipeline.little import little_settings
 
-from heedful.errors import ConfigError
+from heedful.data.corpus import Pair, read_pairs
+from heedful.errors import ConfigError, HeedfulError
 from heedful.pipeline.prepare import prepare
+from heedful.pipeline.train import train
+from heedful.recipe import splits
 from heedful.recipe.recipe import load_recipe
 from heedful.records.checksums import SUMS
 from heedful.tasks.task import Encoded
@@ -33,6 +37,46 @@ def prepared(tmp_path: Path, *changes: str) -> tuple[Encoded, Steps]:
     recipe = load_recipe(None, little_settings(tmp_path / "files", *changes))
     steps = Steps()
     return prepare(recipe, tmp_path / "data", steps), steps
+
+
+ONE_UPDATE = ("training.max_updates=1", "training.warmup_steps=1")
+
+
+class TestReadings:
+    """How often files are read on their way, and what happens if they change meanwhile."""
+
+    def counted(self, monkeypatch: pytest.MonkeyPatch, after_first: Callable[[], None] | None = None) -> Counter[str]:
+        readings: Counter[str] = Counter()
+
+        def watched(files: Sequence[str], *columns: str) -> Iterator[Pair]:
+            yield from read_pairs(files, *columns)
+            name = Path(files[0]).name.partition(".")[0]
+            readings[name] += 1  # to the end
+            if after_first is not None and sum(readings.values()) == 1:
+                after_first()
+
+        monkeypatch.setattr(splits, "read_pairs", watched)
+        return readings
+
+    def test_twice_before_training_and_once_to_score(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        readings = self.counted(monkeypatch)
+        train(load_recipe(None, little_settings(tmp_path / "files", *ONE_UPDATE)), tmp_path / "run")
+        assert readings == {"train": 2, "dev": 3, "test": 4}, "test: checked, tried before training, scored, recorded"
+
+    def test_once_when_a_run_goes_on(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        settings = little_settings(tmp_path / "files", *ONE_UPDATE)
+        train(load_recipe(None, settings), tmp_path / "run")
+        readings = self.counted(monkeypatch)
+        longer = load_recipe(None, [*settings, "training.max_updates=2"])
+        train(longer, tmp_path / "run", resume=True)
+        assert readings["train"] == 1, "to see that they are still the same"
+
+    def test_data_that_change_meanwhile(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        settings = little_settings(tmp_path / "files")
+        self.counted(monkeypatch, lambda: change(tmp_path, "train", 3, "another\tline"))
+        with pytest.raises(HeedfulError, match="changed while they were read"):
+            prepare(load_recipe(None, settings), tmp_path / "data", Steps())
+        assert not (tmp_path / "data").exists()
 
 
 ALL = ["checking", "tokenizers", "encoding", "prepared"]

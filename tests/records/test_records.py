@@ -24,7 +24,7 @@ class TestManifest:
         assert text_hash("größer") == hashlib.sha256("größer".encode()).hexdigest()[:16]
 
     def test_rows(self) -> None:
-        rows = list(manifest_rows("dev", [("read", "R IY D"), ("read", "R EH D")]))
+        rows = list(manifest_rows("dev", enumerate([("read", "R IY D"), ("read", "R EH D")])))
         assert [row.id for row in rows] == ["dev-0", "dev-1"]
         assert {row.split for row in rows} == {"dev"}
         assert rows[0].source_hash == rows[1].source_hash == text_hash("read")
@@ -32,7 +32,9 @@ class TestManifest:
         assert rows[0].group == rows[1].group
 
     def test_group_rule(self) -> None:
-        first, second = manifest_rows("dev", [("read", "x"), ("reads", "y")], group=lambda source: source[:4])
+        first, second = manifest_rows(
+            "dev", enumerate([("read", "x"), ("reads", "y")]), group=lambda source: source[:4]
+        )
         assert first.group == second.group
 
     def test_row_of_another_shape_is_named(self, tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ class TestRecords:
         run.write_results([])
         run.write_errors([])
         assert run.state() == "incomplete: missing data_manifest.csv"
-        run.write_manifest(manifest_rows("test", [("a", "b")]))
+        run.write_manifest(manifest_rows("test", [(0, ("a", "b"))]))
         assert run.state() == "complete"
 
     def test_results_read_back_exactly(self, run: Run) -> None:
@@ -253,7 +253,7 @@ class TestRecords:
         assert run.read_errors() == [{"id": "test-0", "output": "größer\u2028", "score": -1.5}]
 
     def test_manifest_reads_back(self, run: Run) -> None:
-        rows = list(manifest_rows("train", [("a", "b"), ("c", "d")]))
+        rows = list(manifest_rows("train", [(0, ("a", "b")), (1, ("c", "d"))]))
         run.write_manifest(rows)
         assert list(run.read_manifest()) == rows
 

@@ -92,6 +92,13 @@ class PairStore:
             self._chunks[chunk].column("source")[row].as_py(), self._chunks[chunk].column("target")[row].as_py()
         )
 
+    def numbered_pairs(self) -> Iterator[tuple[int, Pair]]:
+        """Yield the texts of all pairs, each with its position in the corpus it came from, counted from 0."""
+        for chunk in self._chunks:
+            columns = [chunk.column(name).to_pylist() for name in ("origin", "source", "target")]
+            for origin, source, target in zip(*columns, strict=True):
+                yield origin, Pair(source, target)
+
     def origin(self, index: int) -> int:
         """The place of a pair in the corpus it came from, counted from 0."""
         chunk, row = self._place(index)

@@ -12,7 +12,7 @@ from heedful.models.weights import average, load_weights
 from heedful.pipeline.finish import Finished, choose, finish
 from heedful.pipeline.prepare import prepare
 from heedful.pipeline.resume import learnt_from
-from heedful.pipeline.train import validator
+from heedful.pipeline.train import dev_sample, validator
 from heedful.recipe.recipe import Recipe, stored_recipe
 from heedful.recipe.tables import KINDS, build_model
 from heedful.records.run import Run
@@ -45,7 +45,7 @@ def average_run(folder: Path, last: int, *, force: bool = False) -> Finished:
             chosen = choose(checkpoints, last)
             load_weights(model, average(chosen.files), run.checkpoints)
             _refuse_worse(recipe, prepared, Named(chosen.name, model), load_bundle(run.bundle, KINDS).model)
-        return finish(recipe.model_copy(update={"training": training}), run, model, tokenizers, checkpoints, run.log)
+        return finish(recipe.model_copy(update={"training": training}), run, model, prepared, checkpoints, run.log)
 
 
 class Named(NamedTuple):
@@ -57,7 +57,7 @@ class Named(NamedTuple):
 
 def _refuse_worse(recipe: Recipe, prepared: Encoded, new: Named, old: Model) -> None:
     """Raise CheckFailed where a new model is worse on dev than the old one; test has no say in it."""
-    validate, select = validator(recipe, prepared), recipe.training.select
+    validate, select = validator(recipe, prepared, dev_sample(recipe)), recipe.training.select
     with torch.no_grad():
         ours, theirs = (validate(model.eval()) for model in (new.model, old))
     if ours.score < theirs.score:

@@ -20,7 +20,7 @@ from heedful.models.config import ModelConfig
 from heedful.models.interface import Model
 from heedful.pipeline.load import recipe_of
 from heedful.recipe.recipe import Recipe
-from heedful.recipe.splits import load_references, load_split, load_tokenised_references, optional_splits, splits
+from heedful.recipe.splits import load_items, load_split, load_tokenised_references, optional_splits, splits
 from heedful.records.run import is_run
 from heedful.tasks.rules import RULES
 from heedful.tasks.table import task_of
@@ -51,10 +51,10 @@ class TestSet(NamedTuple):
 
 def read_test_set(data: DataConfig, split: str) -> TestSet:
     """Read a split whole. Raises ConfigError where the data have no such split."""
-    sources = [pair.source for pair in load_split(data, split)]
+    sources, references = load_items(data, split)
     tokenised = load_tokenised_references(data, split)
     wrapped = None if tokenised is None else [[line] for line in tokenised]
-    return TestSet(split, sources, load_references(data, split), wrapped)
+    return TestSet(split, sources, references, wrapped)
 
 
 def dev_sources(model: Path, most: int) -> list[str]:

@@ -25,6 +25,7 @@ from heedful.records.manifest import ManifestRow, manifest_rows
 from heedful.records.results import Result
 from heedful.records.run import Run
 from heedful.tasks.table import translator_of
+from heedful.tasks.task import Encoded
 from heedful.text.tokenizer import Tokenizers
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.progress import read_progress
@@ -46,7 +47,7 @@ class ChosenWeights(NamedTuple):
 
 
 def finish(
-    recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, checkpoints: CheckpointFolder, report: Report
+    recipe: Recipe, run: Run, model: Model, prepared: Encoded, checkpoints: CheckpointFolder, report: Report
 ) -> Finished:
     """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and
     outputs. A bundle that is there already is replaced when the new scores are known, not before, and together with
@@ -54,8 +55,8 @@ def finish(
     """
     chosen = choose(checkpoints, recipe.training.average_last)
     load_weights(model, average(chosen.files), run.checkpoints)
-    prepared = run.read_log("prepared")
-    made = Provenance(count_parameters(model), chosen.name, chosen.update, prepared[-1] if prepared else {})
+    logged, tokenizers = run.read_log("prepared"), prepared.tokenizers
+    made = Provenance(count_parameters(model), chosen.name, chosen.update, logged[-1] if logged else {})
     if not is_bundle(run.bundle):
         _bundle(recipe, run, model, tokenizers, model_card(recipe, made, ()))
     split = final_split(recipe.data)
@@ -66,7 +67,7 @@ def finish(
     with run.together():
         _bundle(recipe, run, model, tokenizers, model_card(recipe, made, rows))
         record(recipe, run, evaluation, rows, split)
-        run.write_manifest(_manifest(recipe, split))
+        run.write_manifest(_manifest(recipe, prepared, split))
         run.forget_former()
     report("finished", {"split": split, "checkpoint": chosen.name, "scores": [s._asdict() for s in evaluation.scores]})
     return Finished(split, evaluation.scores)
@@ -136,6 +137,9 @@ def _validations(recipe: Recipe, run: Run) -> Iterator[Result]:
             )
 
 
-def _manifest(recipe: Recipe, final_split: str) -> Iterator[ManifestRow]:
-    for split in dict.fromkeys(("train", "dev", final_split)):
-        yield from manifest_rows(split, load_split(recipe.data, split))
+def _manifest(recipe: Recipe, prepared: Encoded, final_split: str) -> Iterator[ManifestRow]:
+    """Name what the model has learnt from and was chosen by, which was kept, and what it was scored on."""
+    yield from manifest_rows("train", prepared.train.numbered_pairs())
+    yield from manifest_rows("dev", prepared.dev.numbered_pairs())
+    if final_split != "dev":
+        yield from manifest_rows(final_split, enumerate(load_split(recipe.data, final_split)))

@@ -5,14 +5,14 @@ Knows no model.
 
 import json
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from heedful.config import Tree, to_tree
 from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
-from heedful.data.corpus import Fingerprint, FingerprintedPairs, Pair, fingerprint
+from heedful.data.corpus import Fingerprint, FingerprintedPairs, Pair, Reader, fingerprint
 from heedful.data.spool import refuse_streams
 from heedful.data.store import PairStore, build_store, left_out_hints, open_store
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
@@ -25,7 +25,7 @@ from heedful.records.checksums import check_files, write_checksums
 from heedful.tasks.table import task_of
 from heedful.tasks.task import Encoded
 from heedful.text.files import replacing_folder, write_text
-from heedful.text.tokenizer import load_tokenizers, train_tokenizers
+from heedful.text.tokenizer import TRAINING_LINES, Reservoir, load_tokenizers, train_tokenizers
 
 DONE = "prepared"  # written last; holds what it was made from
 NO_LIMIT = 1 << 30  # dev pairs of any length count
@@ -44,9 +44,9 @@ def prepare(recipe: Recipe, folder: Path, report: Report, *, learnt: Mapping[str
         raise ConfigError("model.output_bias is of imported models, and is not trained.", hint="Leave it out.")
     check_surroundings(recipe)
     if (prepared := _there(recipe, folder, report, in_use=learnt is not None)) is None:
-        _check(recipe, report)
+        first = _check(recipe, report)
         with replacing_folder(folder) as partial:  # what is there is of another recipe, or damaged
-            corpus = _prepare(recipe, partial, report)
+            corpus = _prepare(recipe, partial, first, report)
             made_from = {**_origin(recipe), "corpus": corpus}
             write_text(partial / DONE, json.dumps(made_from, ensure_ascii=False, indent=1) + "\n")
             write_checksums(partial, sorted(path.name for path in partial.iterdir() if path.is_file()))
@@ -141,16 +141,49 @@ def _origin(recipe: Recipe) -> Tree:
     return parts
 
 
-def _check(recipe: Recipe, report: Report) -> None:
-    """Read all splits to their ends before anything is made of them."""
+@final
+class _FirstReading:
+    """The first of two readings of the training data: whoever checks them reads them, and on their way a sample is
+    drawn for the tokenisers, and a fingerprint taken.
+    """
+
+    def __init__(self, read: Reader, seed: int) -> None:
+        self._read, self._pairs = read, FingerprintedPairs(())
+        self.sample = Reservoir[Pair](TRAINING_LINES, seed)
+        self._begun = False
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the pairs that passed."""
+        return self._pairs.fingerprint
+
+    def __call__(self) -> Iterable[Pair]:
+        """Return the pairs; when they are read again, for examples, nothing is counted twice."""
+        if self._begun:
+            return self._read()
+        self._begun, self._pairs = True, FingerprintedPairs(self._read())
+        return self._passing()
+
+    def _passing(self) -> Iterator[Pair]:
+        for pair in self._pairs:
+            self.sample.add(pair)
+            yield pair
+
+
+def _check(recipe: Recipe, report: Report) -> _FirstReading:
+    """Read all splits to their ends before anything is made of them, and keep what tokenisers learn from."""
     report("checking", {})
-    for finding in check_data(recipe.data, recipe.training.max_tokens, recipe.tokenizer.whole_words):
+    splits = readers(recipe.data)
+    splits["train"] = first = _FirstReading(splits["train"], recipe.seed)
+    read = read_splits(splits, None, optional_splits(recipe.data))
+    for finding in check_splits(read, _limits(recipe.data, recipe.training.max_tokens, recipe.tokenizer.whole_words)):
         what = f"{finding.place}: {finding.text}"
         if finding.kind == "unreadable" and finding.severity == "error":
             raise HeedfulError(finding.text, hint=finding.hint or None)
         if finding.severity == "error":
             raise CheckFailed(what, hint=finding.hint)
         report("data warning", {"text": what, "hint": finding.hint})
+    return first
 
 
 def check_data(
@@ -161,19 +194,26 @@ def check_data(
     A split that cannot be read is a finding, not an exception; a warning only, where it is the test of a named data
     set, which training does not need. Raises ConfigError for a file or a column that was named and is not there.
     """
-    limits = Limits(data.max_length, max_tokens, data.allow_overlap, whole_words=whole_words)
-    return check_splits(read_splits(readers(data), None, optional_splits(data)), limits)
+    read = read_splits(readers(data), None, optional_splits(data))
+    return check_splits(read, _limits(data, max_tokens, whole_words))
 
 
-def _prepare(recipe: Recipe, folder: Path, report: Report) -> Tree:
-    """Make tokenisers and stores; the fingerprints of train and dev."""
+def _limits(data: DataConfig, max_tokens: int, whole_words: bool | None) -> Limits:
+    return Limits(data.max_length, max_tokens, data.allow_overlap, whole_words=whole_words)
+
+
+def _prepare(recipe: Recipe, folder: Path, first: _FirstReading, report: Report) -> Tree:
+    """Make tokenisers of what was read first, then read train and dev to encode them; return their fingerprints."""
     report("tokenizers", {})
-    tokenizers = train_tokenizers(recipe.tokenizer, load_split(recipe.data, "train"), recipe.seed)
+    tokenizers = train_tokenizers(recipe.tokenizer, first.sample.items(), recipe.seed)
     tokenizers.save(folder)
     report("encoding", {})
     train, dev = (FingerprintedPairs(load_split(recipe.data, split)) for split in ("train", "dev"))
     longest = recipe.data.max_length
     store = build_store(folder / "train", train, tokenizers, longest, task_of(recipe.model).learnable(recipe.model))
+    if train.fingerprint != first.fingerprint:
+        hint = "Does another program write them? Begin again when it has ended."
+        raise HeedfulError("The training data changed while they were read.", hint=hint)
     if any(store.dropped.values()):
         report("data warning", _left_out(store, longest))
     build_store(folder / "dev", dev, tokenizers, NO_LIMIT)

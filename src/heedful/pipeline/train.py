@@ -104,7 +104,7 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
         prepared = prepare(recipe, Path(scratch), report)
         model = new_model(recipe, prepared)
         found = preflight(recipe, prepared, model, plan_of(recipe, prepared), folder)
-        _check_measurable(recipe, prepared, model, report)
+        _check_measurable(recipe, prepared, model, dev_sample(recipe), report)
         return found
 
 
@@ -141,7 +141,8 @@ def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()
     training = recipe.training
     if training.accumulate * training.log_every > MANY_BATCHES:
         report("waiting", {"accumulate": training.accumulate, "log_every": training.log_every})
-    _check_measurable(recipe, prepared, model, log)
+    dev_items = dev_sample(recipe)
+    _check_measurable(recipe, prepared, model, dev_items, log)
     checkpoints = CheckpointFolder(run.checkpoints, recipe.training.keep_last)
     trainer = Trainer(
         model,
@@ -155,7 +156,7 @@ def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()
     run.truncate_log(checkpoints.last_progress().update)
     try:
         with stop_on_signal() as stop_requested, Prefetch(_batches(recipe, prepared, plan)) as batch_at:
-            outcome = trainer.run(batch_at, validator(recipe, prepared), stop_requested)
+            outcome = trainer.run(batch_at, validator(recipe, prepared, dev_items), stop_requested)
     except Diverged as error:
         lines = sorted({prepared.train.origin(index) + 1 for index in error.indices})
         batch = f" Its batch: training pairs {_short(lines)}." if lines else ""
@@ -163,7 +164,7 @@ def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()
     except Interrupted as error:
         raise Interrupted(error.message, hint=f"Go on with: {resume_command(run.folder)}") from None
     log("ended", {"reason": outcome.reason, **_progress_facts(outcome)})
-    return TrainedRun(run.folder, outcome, finish(recipe, run, model, prepared.tokenizers, checkpoints, log))
+    return TrainedRun(run.folder, outcome, finish(recipe, run, model, prepared, checkpoints, log))
 
 
 def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[int], Batch]:
@@ -176,10 +177,9 @@ def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[in
     return batch_at
 
 
-def validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validation]:
-    """Dev loss without smoothing, and the decoded metrics by the code that `heedful evaluate` uses."""
+def validator(recipe: Recipe, prepared: Encoded, items: TestSet) -> Callable[[Model], Validation]:
+    """Return what measures dev loss without smoothing, and decodes and scores `items` as `heedful evaluate` does."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
-    items = _dev_sample(recipe)
     search = dev_search(recipe)
 
     def validate(model: Model) -> Validation:
@@ -197,17 +197,17 @@ def validator(recipe: Recipe, prepared: Encoded) -> Callable[[Model], Validation
     return validate
 
 
-def _check_measurable(recipe: Recipe, prepared: Encoded, model: Model, report: Report) -> None:
+def _check_measurable(recipe: Recipe, prepared: Encoded, model: Model, dev_items: TestSet, report: Report) -> None:
     """A test file that is missing, or that cannot be scored, is an error now, not after training."""
     final = final_split(recipe.data)
     judging = read_test_set(recipe.data, final)
-    for items in (_dev_sample(recipe), judging):
+    for items in (dev_items, judging):
         check_items(recipe, model, prepared.tokenizers, items)
     if final != "dev":  # of dev this was said before
         task_of(model).check_final_split(model, prepared.tokenizers, judging.held, report)
 
 
-def _dev_sample(recipe: Recipe) -> TestSet:
+def dev_sample(recipe: Recipe) -> TestSet:
     """The dev items that validations decode: the same random ones every time."""
     items = read_test_set(recipe.data, "dev")
     order = np.random.default_rng(0).permutation(len(items.sources))

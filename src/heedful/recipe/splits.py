@@ -62,6 +62,14 @@ def load_split(data: DataConfig, split: str) -> Iterable[Pair]:
     return read_pairs(_required_files(data, split), data.source_column, data.target_column)
 
 
+def load_items(data: DataConfig, split: str) -> tuple[list[str], list[list[str]]]:
+    """Read a split to score on: the sources, and all right targets of each. Files of one's own are read once."""
+    if data.catalogue is not None:
+        return [pair.source for pair in load_split(data, split)], load_references(data, split)
+    pairs = list(load_split(data, split))
+    return [pair.source for pair in pairs], [[pair.target] for pair in pairs]
+
+
 def load_references(data: DataConfig, split: str) -> list[list[str]]:
     """All right targets for each pair of `load_split(data, split)`, in the same order."""
     if data.catalogue is not None:

@@ -42,10 +42,13 @@ def split_of(item: str) -> str:
 
 
 def manifest_rows(
-    split: str, pairs: Iterable[tuple[str, str]], group: Callable[[str], str] | None = None
+    split: str, pairs: Iterable[tuple[int, tuple[str, str]]], group: Callable[[str], str] | None = None
 ) -> Iterator[ManifestRow]:
-    """A row for each (source, target). `group` maps a source to its group; left out, each distinct source is one."""
-    for index, (source, target) in enumerate(pairs):
+    """Make a row of each numbered (source, target); numbers are positions in the split, from 0.
+
+    `group` maps a source to its group; left out, each distinct source is one.
+    """
+    for index, (source, target) in pairs:
         name = group(source) if group is not None else source
         yield ManifestRow(item_id(split, index), text_hash(source), text_hash(target), split, text_hash(name))
 

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar, final
+from typing import Generic, NamedTuple, TypeVar, final
 
 import sentencepiece
 
@@ -167,16 +167,32 @@ def train_tokenizer(config: SideConfig, lines: Iterable[str], seed: int) -> Toke
     return kind(config, Vocabulary.from_counts(counts, config.vocab_size))
 
 
+@final
+class Reservoir(Generic[T]):
+    """A random sample of items that come one by one, with at most `most` in memory (reservoir sampling)."""
+
+    def __init__(self, most: int, seed: int) -> None:
+        self._most, self._rng, self._seen = most, random.Random(seed), 0
+        self._chosen: list[tuple[int, T]] = []
+
+    def add(self, item: T) -> None:
+        """Take the next item into account."""
+        index, self._seen = self._seen, self._seen + 1
+        if index < self._most:
+            self._chosen.append((index, item))
+        elif (place := self._rng.randrange(index + 1)) < self._most:
+            self._chosen[place] = (index, item)
+
+    def items(self) -> list[T]:
+        """Return all items that came, or a random sample of them, in their order."""
+        return [item for _, item in sorted(self._chosen, key=lambda entry: entry[0])]
+
+
 def _sample(items: Iterable[T], most: int, seed: int) -> list[T]:
-    """All items, or `most` random ones of them in their order; one pass with `most` in memory (reservoir sampling)."""
-    rng = random.Random(seed)
-    chosen: list[tuple[int, T]] = []
-    for index, item in enumerate(items):
-        if index < most:
-            chosen.append((index, item))
-        elif (place := rng.randrange(index + 1)) < most:
-            chosen[place] = (index, item)
-    return [item for _, item in sorted(chosen, key=lambda entry: entry[0])]
+    reservoir = Reservoir[T](most, seed)
+    for item in items:
+        reservoir.add(item)
+    return reservoir.items()
 
 
 def load_tokenizer(folder: Path, name: str) -> Tokenizer:
