@@ -6,7 +6,9 @@ import sys
 
 import pytest
 from importlinter.cli import lint_imports
-from tests.house.source import MODULES, ROOT
+from tests.house.source import MODULES, ROOT, parameters
+
+from heedful.decoding.config import METHODS
 
 LIGHT = [
     module.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -66,3 +68,45 @@ def test_only_tasks_ask_what_a_model_is() -> None:
         if asked & {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
     ]
     assert found == []
+
+
+OF_SEARCH = sorted({name for method in METHODS.values() for name in method.model_fields} - {"method"})
+
+OF_ONE_METHOD = {name for method in METHODS.values() for name in method.own_settings()} - {"method"}
+
+
+@pytest.mark.parametrize("setting", OF_SEARCH)
+def test_a_setting_of_search_is_declared_once(setting: str) -> None:
+    """In one class, with its type and its default; command-line options are made from it, and none is written out."""
+    declared = [
+        module.name
+        for module in MODULES
+        for node in module.classes()
+        for line in node.body
+        if module.name == "decoding/config.py" and isinstance(line, ast.AnnAssign)
+        if ast.unparse(line.target) == setting and isinstance(line.value, ast.Call)
+        if ast.unparse(line.value.func) == "Field"
+    ]
+    assert len(declared) == 1
+    if setting == "precision":  # is chosen together with an engine
+        return
+    written_out = [
+        f"{module.name}: {name}"
+        for module in MODULES
+        if module.name.startswith("cli/") and "with_search_options" in module.text
+        for name, function in module.functions()
+        for parameter in parameters(function)
+        if parameter.arg == setting and "Option" in ast.unparse(parameter.annotation or ast.Constant(""))
+    ]
+    assert written_out == []
+
+
+def test_no_other_class_has_settings_of_search() -> None:
+    copies = [
+        f"{module.name}: {node.name}"
+        for module in MODULES
+        if module.name != "decoding/config.py"
+        for node in module.classes()
+        if sum(isinstance(line, ast.AnnAssign) and ast.unparse(line.target) in OF_ONE_METHOD for line in node.body) > 1
+    ]
+    assert copies == []

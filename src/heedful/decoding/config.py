@@ -75,13 +75,20 @@ class BeamSearch(SearchConfig):
     )
 
 
+def _for_candidates(name: str) -> Any:
+    """Return a setting of beam search as one that has an effect where beam search finds candidates."""
+    field = BeamSearch.model_fields[name]
+    effect = only_with({"candidates": ("beam", "both")})
+    return Field(default=field.default, description=field.description, json_schema_extra=effect)
+
+
 class SampleSearch(SearchConfig):
     """Outputs drawn from the model. [Fan 2018; Holtzman 2020; Hewitt 2022]"""
 
     method: Literal["sample"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default="sample", description=METHOD, json_schema_extra={"flag": None}
     )
-    temperature: Temperature = Field(default=1.0, description="sample at this temperature instead of searching")
+    temperature: Temperature = Field(default=1.0, description="sample at this temperature, instead of searching")
     top_k: Tokens | None = Field(default=None, description="sample among the k most probable tokens")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="sample among the fewest tokens with this much probability"
@@ -98,7 +105,6 @@ class MBRSearch(SampleSearch):
     method: Literal["mbr"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         default="mbr", description=METHOD, json_schema_extra={"flag": None}
     )
-    temperature: Temperature = Field(default=1.0, description="MBR: temperature of the samples")
     samples: Outputs = Field(
         default=32,
         description="of so many samples, the output that the others agree with most",
@@ -114,16 +120,8 @@ class MBRSearch(SampleSearch):
         description="MBR measures agreement by: chrf | bleu | edit (of symbols between blanks) | edit-characters",
         json_schema_extra={"flag": "--mbr-utility"},
     )
-    beam: Outputs = Field(
-        default=5,
-        description="beams; 1 is greedy search",
-        json_schema_extra=only_with({"candidates": ("beam", "both")}),
-    )
-    length_penalty: Alpha = Field(
-        default=0.6,
-        description="alpha of [Wu 2016, Eq. 14]: log p / ((5 + length) / 6)^alpha",
-        json_schema_extra=only_with({"candidates": ("beam", "both")}),
-    )
+    beam: Outputs = _for_candidates("beam")
+    length_penalty: Alpha = _for_candidates("length_penalty")
 
     @property
     def beam_search(self) -> BeamSearch:
