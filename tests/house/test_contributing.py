@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -14,6 +15,8 @@ from torch import Tensor
 
 from heedful.attention import General, MultiHeadAttention, RelativePositions, attend
 from heedful.attention.relative import distances
+from heedful.evaluation.metric import Item, Metric
+from heedful.evaluation.score import score_outputs
 from heedful.gallery.family import Member
 from heedful.gallery.members import SOFTMAX, SUM
 
@@ -91,3 +94,23 @@ def test_a_new_kind_of_position_works_in_a_model(penalty: RelativePositions, mon
     for position in range(batch.tgt_in.shape[1]):
         hidden, state = model.step(state, batch.tgt_in[:, position])
         torch.testing.assert_close(hidden, whole[:, position])
+
+
+def test_a_new_metric_works_as_it_stands() -> None:
+    """A metric of the page counts, from its batch to its interval."""
+    (block,) = blocks("Add a metric")
+    found: dict = {"Metric": Metric, "Item": Item, "Sequence": Sequence}
+    exec(block, found)
+    (score,) = score_outputs(["a", "b", "c", "d"], [["x"]] * 4, [found["Copied"]()], sources=["a", "b", "x", "y"])
+    assert (score.metric, score.value, score.n) == ("copied", 50.0, 4)
+
+
+@pytest.mark.parametrize(
+    "heading", ["Add a score function", "Add a kind of position", "Add a metric", "Add a format of data", "Add a verb"]
+)
+def test_files_that_are_named_are_there(heading: str) -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    named = [path for path in re.findall(r"`((?:src|tests|docs)/[\w/.]+)`", section) if "NAME" not in path]
+    assert named or heading == "Add a verb"
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -3,6 +3,8 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 
 import pytest
 from importlinter.cli import lint_imports
@@ -68,6 +70,29 @@ def test_only_tasks_ask_what_a_model_is() -> None:
         if asked & {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
     ]
     assert found == []
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    """What is imported while the program runs, inside functions too; not what is imported for type checkers."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.ImportFrom):
+            yield from (f"{child.module}.{alias.name}" for alias in child.names)
+            yield str(child.module)
+        elif isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        yield from _imports(child)
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    names = {f"heedful.{module.name[:-3].replace('/', '.')}".removesuffix(".__init__"): module for module in MODULES}
+    graph = {name: {one for one in _imports(module.tree) if one in names} - {name} for name, module in names.items()}
+    assert sum(map(len, graph.values())) > 500
+    packages = {name for name in names if any(other.startswith(f"{name}.") for other in names)} - {"heedful.attention"}
+    for name in packages:  # `from heedful.data import lines` imports a module, and nothing of the package
+        graph[name] = set()
+    assert len(list(TopologicalSorter(graph).static_order())) == len(names)
 
 
 OF_SEARCH = sorted({name for method in METHODS.values() for name in method.model_fields} - {"method"})
