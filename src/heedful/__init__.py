@@ -4,8 +4,16 @@ The public names below, and those of `heedful.attention`, are what a program may
 They are loaded when first used, so that `import heedful` costs nothing.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# Threads of torch's OpenMP wait for each other by spinning: 300,000 turns, if nobody says. Beside one other busy
+# process that makes training three times slower, and beside another training far more; 2,000 turns cost nothing on an
+# idle machine (benchmarks/neighbour.py). The setting is read when torch is first imported, so it stands here.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
 
 if TYPE_CHECKING:
     from heedful.attention import Mask, MultiHeadAttention, attend
