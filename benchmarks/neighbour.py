@@ -90,13 +90,15 @@ def neighbour(beside: str, seconds: float, threads: int, environment: Mapping[st
 
 def train(threads: int, precision: str, seconds: float) -> dict[str, Any]:
     """Train for twice so many seconds, and measure the second half."""
+    from heedful.training.config import TrainingConfig  # before torch: heedful says how its threads wait
 
+    # isort: split
     import torch
     from step import random_batch, trainer_of
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
-    training = heedful.training.config.TrainingConfig(precision=precision, warmup_steps=100)  # pyright: ignore[reportArgumentType]
+    training = TrainingConfig(precision=precision, warmup_steps=100)  # pyright: ignore[reportArgumentType]
     batch, update = random_batch(ROWS, LENGTH, SHAPE["vocabulary"]), 0
     with tempfile.TemporaryDirectory() as scratch:
         trainer = trainer_of(SHAPE, training, Path(scratch), device=torch.device("cpu"))
