@@ -9,7 +9,7 @@ from tests.house.source import MODULES, ROOT, FunctionNode
 
 PAGE = (ROOT / "docs" / "paper-map.md").read_text("utf-8")
 ROWS = re.findall(r"^\|.*\| `([\w.]+)` \| `([\w/]+\.py)` \|$", PAGE, re.MULTILINE)
-CITATION = re.compile(r"\[[A-Z][\w-]+ \d{4}[^\]]*\]")
+CITATION = re.compile(r"\[[A-Z][\w-]+(?: and [A-Z][\w-]+)? \d{4}[^\]]*\]")
 BY_NAME = {module.name: module for module in MODULES}
 
 

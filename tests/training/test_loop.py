@@ -154,6 +154,28 @@ def test_the_gradient_is_clipped(tmp_path: Path) -> None:
     torch.testing.assert_close(made.weights(), before, atol=1e-10, rtol=0)
 
 
+def norm_stepped_with(folder: Path, clip_norm: float | None) -> float:
+    """The norm of the gradient that the optimiser is given at the first update."""
+    norms: list[float] = []
+    made = toy(folder, {"max_updates": 2, "accumulate": 2, "clip_norm": clip_norm}, model_changes={"dropout": 0.0})
+
+    def seen(*_: object) -> None:
+        gradients = [parameter.grad for parameter in made.model.parameters() if parameter.grad is not None]
+        norms.append(float(torch.nn.utils.get_total_norm(gradients)))
+
+    made.trainer.optimizer.register_step_pre_hook(seen)
+    made.trainer.run(batch_at, held_out_loss)
+    norm, _ = norms
+    return norm
+
+
+def test_what_is_clipped_is_the_mean_over_tokens(tmp_path: Path) -> None:
+    """Clipped before the division by the number of tokens, a gradient would come out smaller by that number."""
+    free = norm_stepped_with(tmp_path / "free", None)
+    assert norm_stepped_with(tmp_path / "below", free / 2) == pytest.approx(free / 2, rel=1e-4)
+    assert norm_stepped_with(tmp_path / "above", free * 2) == pytest.approx(free, rel=1e-6)
+
+
 def test_weight_decay_is_for_matrices(tmp_path: Path) -> None:
     made = toy(tmp_path, {"weight_decay": 0.3})
     decays = {id(p): group["weight_decay"] for group in made.trainer.optimizer.param_groups for p in group["params"]}

@@ -14,7 +14,7 @@ Window = Literal["exact", "floor", "round"]
 
 @final
 class LocalP(Normaliser):
-    """Softmax in a window around p_t, times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2. [Luong 2015, 3.2, local-p]
+    """Softmax in a window around p_t, times exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2. [Luong 2015, Eq. 10]
 
     The Gaussian comes after the softmax and is not renormalised, so rows sum to less than 1. Made for one call:
     `position` is p_t, real, and its gradient goes through the Gaussian; the window has none. It holds the keys with
@@ -42,7 +42,7 @@ class LocalP(Normaliser):
 
 @final
 class PositionPredictor(nn.Module):
-    """p_t = (S - 1) sigmoid(v . tanh(W h_t)), a place in a memory of S real keys. [Luong 2015, 3.2]
+    """p_t = (S - 1) sigmoid(v . tanh(W h_t)), a place in a memory of S real keys. [Luong 2015, 3.2, Eq. 9]
 
     The paper has S for S - 1, as it counts from 1; the authors' code has S - 1.
     """

@@ -44,13 +44,13 @@ class Mask(NamedTuple):
 
     @staticmethod
     def past(length: int, device: torch.device | None = None) -> "Mask":
-        """Query t sees the keys before t, itself excluded, so the first sees nothing. [Shen 2018, 3.2, forward]"""
+        """Query t sees the keys before t, itself excluded, so the first sees nothing. [Shen 2018, 3.3, forward]"""
         places = torch.arange(length, device=device)
         return Mask.pair(places[None, :] < places[:, None])
 
     @staticmethod
     def future(length: int, device: torch.device | None = None) -> "Mask":
-        """Query t sees the keys after t, itself excluded, so the last sees nothing. [Shen 2018, 3.2, backward]"""
+        """Query t sees the keys after t, itself excluded, so the last sees nothing. [Shen 2018, 3.3, backward]"""
         places = torch.arange(length, device=device)
         return Mask.pair(places[None, :] > places[:, None])
 
@@ -58,7 +58,7 @@ class Mask(NamedTuple):
     def around(centre: Shaped[Tensor, "*B T"], radius: int, n_keys: int) -> "Mask":
         """Query t sees the keys s with |s - centre[t]| <= radius; centres may be real numbers, and one for each head.
 
-        With centre t it is restricted self-attention, radius = r / 2 [Vaswani 2017, 4], and Luong's local-m.
+        With centre t it is restricted self-attention, r = 2 radius + 1 [Vaswani 2017, 4], and Luong's local-m.
         """
         if radius < 0:
             raise ValueError(f"`radius` must be at least 0, but is {radius}.")

@@ -18,7 +18,7 @@ Score = Callable[[Tensor, Tensor], Tensor]
 
 
 def dot(query: Float[Tensor, "B H T E"], key: Float[Tensor, "B H S E"]) -> Float[Tensor, "B H T S"]:
-    """q . k  [Luong 2015, Eq. 8, dot]"""
+    """q . k  [Luong 2015, 3.1, dot]"""
     check_same_width(query, key)
     return query @ key.mT
 
@@ -45,7 +45,7 @@ class Cosine(nn.Module):
 
 
 class General(nn.Module):
-    """q W k: queries and keys of different widths. [Luong 2015, Eq. 8, general]"""
+    """q W k: queries and keys of different widths. [Luong 2015, 3.1, general]"""
 
     def __init__(self, query_width: int, key_width: int) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class Additive(nn.Module):
 
 @final
 class Location(nn.Module):
-    """W q, a row for each place: keys count only by how many they are. [Luong 2015, 3.1, location]"""
+    """W q, a row for each place: keys count only by how many they are. [Luong 2015, Eq. 8, location]"""
 
     def __init__(self, query_width: int, max_keys: int) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Location(nn.Module):
 
 @final
 class FeatureWise(nn.Module):
-    """c tanh((W_q q + W_k k + b) / c): a score for each of E features, in [-c, c]. [Shen 2018, 3.2, token2token]
+    """c tanh((W_q q + W_k k + b) / c): a score for each of E features, in [-c, c]. [Shen 2018, 3.3; its 3.2 has W tanh]
 
     Holds [B HE T S]: a long memory costs memory in proportion to T * S * E.
     """

@@ -109,7 +109,7 @@ class Banks(NamedTuple):
         Candidates are the best continuations of all, the best one of each beam, and those that go on in a phrase. Bank
         c holds those with c ids of phrases met; the K places go round the banks, the fullest first. What could no
         longer hold all phrases within the longest output is no candidate, nor is EOS before all are complete, so every
-        output that ends holds them. [Vilar 2018, 3; Hu 2019, 3.2]
+        output that ends holds them. [Post and Vilar 2018, 3; Hu 2019, 3.2]
         """
         beams, n_symbols = so_far.shape[1], log_p.shape[1]
         log_p = _alone(log_p, forced).view(-1, beams, n_symbols)

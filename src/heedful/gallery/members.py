@@ -9,7 +9,7 @@ Facts = tuple[str, str, str, str, str, str, str, str, tuple[str, ...], str]
 
 MEMBERS: tuple[Facts, ...] = (
     (
-        "dot", "scores", "dot", "any", SOFTMAX, SUM, "softmax(q . k) v", "Luong 2015, Eq. 8", ("attention.dot",),
+        "dot", "scores", "dot", "any", SOFTMAX, SUM, "softmax(q . k) v", "Luong 2015, 3.1", ("attention.dot",),
         "Wide vectors: its variance grows with d_k, and the softmax saturates. It also favours long keys.",
     ),
     (
@@ -28,11 +28,11 @@ MEMBERS: tuple[Facts, ...] = (
         "Long sequences: it holds T x S x width numbers, where a dot product holds T x S.",
     ),
     (
-        "general", "scores", "bilinear", "any", SOFTMAX, SUM, "softmax(q W k) v", "Luong 2015, Eq. 8",
+        "general", "scores", "bilinear", "any", SOFTMAX, SUM, "softmax(q W k) v", "Luong 2015, 3.1",
         ("attention.General",), "Small data with wide states: W has as many numbers as the product of both widths.",
     ),
     (
-        "location", "scores", "of the query alone", "any", SOFTMAX, SUM, "softmax(W q) v", "Luong 2015, 3.1",
+        "location", "scores", "of the query alone", "any", SOFTMAX, SUM, "softmax(W q) v", "Luong 2015, 3.1, Eq. 8",
         ("attention.Location",), "Anything that depends on what stands at a place, or longer than it was made for.",
     ),
     (
@@ -68,10 +68,10 @@ MEMBERS: tuple[Facts, ...] = (
         "Narrow models: at a fixed width more heads are smaller heads.",
     ),
     (
-        "restricted", "restricted", "of pairs", "|i - j| <= r / 2", "any", SUM,
+        "restricted", "restricted", "of pairs", "|i - j| <= r / 2, with r odd: r keys", "any", SUM,
         "softmax over a window, in blocks: O(r n d)", "Vaswani 2017, 4",
         ("layers.banded.restricted_attention", "layers.banded.banded_attention", "attention.Mask.around"),
-        "Words far apart: a signal needs n / r layers to reach the other end.",
+        "Words far apart: from one end a signal needs (n - 1) / radius layers, about 2 n / r, to reach the other.",
     ),
     (
         "relative", "positions", "scaled dot, of k + a for the distance", "any", SOFTMAX, "weighted sum, also of v + a",
@@ -115,7 +115,7 @@ MEMBERS: tuple[Facts, ...] = (
     ),
     (
         "local-p", "luong", "any", "|s - p_t| <= D", "softmax times a Gaussian, sums to less than 1", SUM,
-        "softmax(s) exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2", "Luong 2015, 3.2",
+        "softmax(s) exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2", "Luong 2015, 3.2, Eq. 9, 10",
         ("attention.LocalP", "attention.PositionPredictor"),
         "Short sources, where the window saves nothing; it is as good as the place that it predicts.",
     ),
@@ -170,7 +170,7 @@ MEMBERS: tuple[Facts, ...] = (
     (
         "feature-wise", "feature-wise", "additive, a number a feature", "strictly past or future",
         "softmax for each feature", "elementwise", "softmax(c tanh((W_1 x_i + W_2 x_j + b) / c)) * x_i",
-        "Shen 2018, 3",
+        "Shen 2018, 3.1-3.3",
         (
             "attention.FeatureWise", "attention.SourceToToken", "attention.elementwise", "attention.Mask.past",
             "attention.Mask.future", "gallery.pooling.directional.DirectionalEncoder",
@@ -185,7 +185,7 @@ MEMBERS: tuple[Facts, ...] = (
     ),
     (
         "keywords", "keywords", "constant query", "padding", SOFTMAX, "the N heaviest, sorted, joined",
-        "[w_1 x_1; ..; w_N x_N], w sorted", "the keyword model",
+        "[x_1 w_1 / stop(w_1); ..; x_N w_N / stop(w_N)], w sorted", "the keyword model",
         ("attention.Pooling", "attention.GatherTop", "gallery.pooling.poolings.KeywordPooling"),
         "Texts with more than N telling words, and word order: the heaviest come first, wherever they stood.",
     ),

@@ -27,7 +27,7 @@ def restricted_attention(
     aggregate: Aggregate = weighted_sum,
     dropout: float = 0.0,
 ) -> Attended:
-    """Attention with |s - t| <= radius, r = 2 radius in the paper, by the quicker way of two. [Vaswani 2017, 4]
+    """Attention with |s - t| <= radius, r = 2 radius + 1 keys, by the quicker way of two. [Vaswani 2017, 4]
 
     `attend` with `Mask.around` for short sequences, `banded_attention` for long ones: equal in result and gradient.
     With a bias or another aggregate, which know the whole table, it is the first at any length.
