@@ -63,7 +63,7 @@ def read_toml(path: Path) -> Layer:
 
 
 def parse_overrides(assignments: Sequence[str]) -> Layer:
-    """`training.max_updates=100` -> {"training": {"max_updates": 100}}.
+    """Parse overrides: `training.max_updates=100` becomes {"training": {"max_updates": 100}}.
 
     A value that is no TOML value is taken as a string, so that quotes can be left out. Where the key holds text, so is
     one that would be a number, a date or a truth value (see `resolve`).
@@ -107,14 +107,14 @@ def set_key(values: Tree, dotted: str, value: Any) -> None:
 
 
 def nested(dotted: str, value: Any) -> Tree:
-    """{"model": {"d_model": 512}} of "model.d_model" and 512."""
+    """Nest a dotted key: "model.d_model" and 512 give {"model": {"d_model": 512}}."""
     values: Tree = {}
     set_key(values, dotted, value)
     return values
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """{"model": {"d_model": 512}} -> {"model.d_model": 512}."""
+    """Flatten a nested dictionary: {"model": {"d_model": 512}} gives {"model.d_model": 512}."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -125,7 +125,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def merge(base: Tree, over: Tree) -> Tree:
-    """`over` on top of `base`, table by table; neither is changed."""
+    """Merge `over` into `base`, table by table; neither is changed."""
     merged = dict(base)
     for key, value in over.items():
         inherited = merged.get(key)
@@ -154,7 +154,7 @@ def resolve(kind: type[ConfigT], layers: Sequence[Layer]) -> Resolved:
 
 
 def to_tree(config: BaseModel) -> Tree:
-    """A plain nested dictionary, without the keys that are None (TOML has no null)."""
+    """Convert to a plain nested dictionary, without the keys that are None (TOML has no null)."""
     return config.model_dump(mode="json", exclude_none=True)
 
 
@@ -167,7 +167,7 @@ def to_toml(config: BaseModel, *, comments: bool = False) -> str:
 
 
 def _table_lines(config: BaseModel, path: tuple[str, ...], comments: bool) -> list[str]:
-    """The lines of one table: its own keys first, as TOML wants it, then the tables inside it."""
+    """Return the lines of one table: its own keys first, as TOML requires, then its nested tables."""
     lines = [f"[{'.'.join(path)}]"] if path else []
     if comments and config.__doc__:
         lines.append(f"# {config.__doc__.strip().splitlines()[0]}")
@@ -195,6 +195,6 @@ class Difference(NamedTuple):
 
 
 def differences(left: BaseModel, right: BaseModel) -> list[Difference]:
-    """The keys in which two configurations differ, in order."""
+    """List the keys in which two configurations differ, in order."""
     a, b = flatten(to_tree(left)), flatten(to_tree(right))
     return [Difference(key, a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)]

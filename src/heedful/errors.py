@@ -10,7 +10,7 @@ NO_PERMISSION = "Choose what belongs to you, or have its permissions changed."
 
 
 class HeedfulError(Exception):
-    """Something the user can mend. `message` says what and where, `hint` says what to do next."""
+    """Error that the user can fix. `message` says what and where, `hint` says what to do next."""
 
     exit_code = 1
 
@@ -24,8 +24,8 @@ class HeedfulError(Exception):
 
 
 class ConfigError(HeedfulError):
-    """What was asked for cannot be: an option, a key or a value is wrong, or a file or folder that was named is not
-    there, or of another kind.
+    """Invalid request: an option, a key or a value is wrong, or a file or folder that was named does not exist or is of
+    another kind.
     """
 
     exit_code = 2
@@ -41,7 +41,7 @@ class CannotWrite(HeedfulError):
     """The system refused to write `path`; what was there before is unharmed. `cause` is what the system said."""
 
     def __init__(self, path: object, refusal: "OSError | CannotWrite") -> None:
-        """Of a refusal to write a part, this makes one to write the whole `path`."""
+        """Report a refusal to write a part of `path` as one to write the whole."""
         self.cause: OSError = refusal.cause if isinstance(refusal, CannotWrite) else refusal
         reason = self.cause.strerror or str(self.cause)
         if self.cause.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -63,5 +63,5 @@ class Interrupted(HeedfulError):
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and what it counts: "1 pair", "2,000 pairs"."""
+    """Format a count with its noun: "1 pair", "2,000 pairs"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -17,7 +17,7 @@ from heedful.toml import Layer, Tree, origin_of, place_of, sets
 
 
 def explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers: Sequence[Layer]) -> ConfigError:
-    """What pydantic found first, said with its place and the way out."""
+    """Explain pydantic's first error, with its place and the way out."""
     path = own_keys(kind, error["loc"])
     key, found = ".".join(path), error.get("input")
     if error["type"] in ("missing", "too_long", "too_short") and isinstance(found, list | tuple):
@@ -50,7 +50,7 @@ def explained(error: ErrorDetails, kind: type[BaseModel], values: Tree, layers: 
 
 
 def _keys_in(message: str, section: type[BaseModel] | None) -> list[str]:
-    """The keys that a message of ours speaks of, with marks or, as words of the section's own, without."""
+    """Find the keys that a message of ours names, with marks or, as words of the section's own, without."""
     plain = [] if section is None else [word for word in re.findall(r"\w+", message) if word in section.model_fields]
     return re.findall(r"`([\w.]+)`", message) or plain
 
@@ -58,7 +58,7 @@ def _keys_in(message: str, section: type[BaseModel] | None) -> list[str]:
 def _key_of_another_kind(
     kind: type[BaseModel], path: list[str], values: Tree, layers: Sequence[Layer]
 ) -> ConfigError | None:
-    """What to say where a later layer has changed the kind of a table, and a key of the former kind is left."""
+    """Explain a key of a kind that a later layer has changed: the former kind's key is left over."""
     kinds = _kinds_with(kind, path, values)
     tag = tag_at(kind, path[:-1])
     chosen = [*path[:-1], tag]
@@ -73,12 +73,12 @@ def _key_of_another_kind(
 
 
 def _kinds_with(kind: type[BaseModel], path: Sequence[str], values: Tree) -> list[str]:
-    """The other kinds of the table of this path that know its key."""
+    """List the other kinds of the table at this path that have its key."""
     return other_kinds(kind.model_fields[path[0]].annotation, values[path[0]], path[1]) if len(path) == 2 else []
 
 
 def _unknown_kind(error: ErrorDetails, table: Sequence[str], tag: str, layers: Sequence[Layer]) -> ConfigError:
-    """A table of a kind that there is not."""
+    """Explain a table whose kind does not exist."""
     path = [*table, tag]
     found, known = error["input"][tag], re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected_tags", ""))
     near = difflib.get_close_matches(str(found), known, n=1)
@@ -87,7 +87,7 @@ def _unknown_kind(error: ErrorDetails, table: Sequence[str], tag: str, layers: S
 
 
 def _nearest(kind: type[BaseModel], path: Sequence[str], values: Tree) -> str:
-    """The way out of an unknown key: a sibling of nearly this name, this name in another table, or the siblings."""
+    """Suggest a way out of an unknown key: a sibling of similar name, this name in another table, or the siblings."""
     *table, name = path
     keys = [key.split(".") for key in every_key(kind, values)]
     siblings = [key[-1] for key in keys if key[:-1] == table]
@@ -102,7 +102,7 @@ def _nearest(kind: type[BaseModel], path: Sequence[str], values: Tree) -> str:
 
 
 def _suggestion(error: ErrorDetails) -> str | None:
-    """The way out of a wrong value, where one is known."""
+    """Suggest a way out of a wrong value, where one is known."""
     found = error.get("input")
     if error["type"] == "bool_type" and isinstance(found, str):
         return "TOML writes truth values as true and false."
@@ -114,7 +114,7 @@ def _suggestion(error: ErrorDetails) -> str | None:
 
 
 def _meaning(kind: type[BaseModel], path: Sequence[str], values: Any) -> str:
-    """What a key is for, where that is written down; else where to read it."""
+    """Return the description of a key; else where to find one."""
     for name in path[:-1]:
         values = values.get(name)
         kind = section_for(kind.model_fields[name].annotation, values) or kind

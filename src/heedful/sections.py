@@ -16,12 +16,12 @@ TAGS = ("kind", "method")  # the keys by which one of several tables says which 
 
 
 def tag_of(section: type[BaseModel]) -> str | None:
-    """The key by which a table says which of several it is; None where there is one table only."""
+    """Return the key by which a table says which of several it is; None where there is only one table."""
     return next((tag for tag in TAGS if tag in section.model_fields), None)
 
 
 def tag_at(kind: type[BaseModel], path: Sequence[str]) -> str:
-    """The key by which the table at this path says of which kind it is."""
+    """Return the key by which the table at this path says of which kind it is."""
     section = kind
     for name in path:
         section = sections_in(section.model_fields[name].annotation)[0]
@@ -29,13 +29,13 @@ def tag_at(kind: type[BaseModel], path: Sequence[str]) -> str:
 
 
 def kind_of(value: Any, usual: str, tag: str = "kind") -> str | None:
-    """The kind that a table of values, or a configuration made of one, says it is; None for what is no table."""
+    """Return the kind that a table of values, or a configuration made of one, names; None for what is no table."""
     found = value.get(tag, usual) if isinstance(value, Mapping) else getattr(value, tag, None)
     return found if isinstance(found, str) else None
 
 
 def by_kind(usual: str, tag: str = "kind") -> Discriminator:
-    """How pydantic chooses among tables: by their `kind`, or another tag, which may be left out where it is the usual
+    """Make pydantic choose among tables by their `kind`, or another tag, which may be left out where it is the usual
     one.
     """
     return Discriminator(lambda value: kind_of(value, usual, tag))
@@ -67,7 +67,7 @@ def refuse_unused(config: BaseModel) -> None:
 
 
 def _unused(kind: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The settings without effect, each with the choice that makes it so."""
+    """Yield the settings without effect, each with the choice that makes it so."""
     for name in kind.model_fields:
         for choice, effective in _only_with(kind, name).items():
             if values.get(choice, kind.model_fields[choice].default) not in effective:
@@ -81,14 +81,14 @@ def _only_with(kind: type[BaseModel], name: str) -> dict[str, list[Any]]:
 
 
 def sections_in(annotation: Any) -> list[type[BaseModel]]:
-    """The configuration classes inside `X`, `X | None`, ..."""
+    """List the configuration classes inside `X`, `X | None`, ..."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [section for argument in getattr(annotation, "__args__", ()) for section in sections_in(argument)]
 
 
 def section_for(annotation: Any, values: Any) -> type[BaseModel] | None:
-    """The class of the table that these values are for; None where the annotation holds no table."""
+    """Return the class of the table that these values are for; None where the annotation holds no table."""
     sections = sections_in(annotation)
     if len(sections) > 1 and isinstance(values, Mapping):
         return next((section for section in sections if values.get(tag_of(section)) in _kinds(section)), sections[0])
@@ -96,7 +96,7 @@ def section_for(annotation: Any, values: Any) -> type[BaseModel] | None:
 
 
 def other_kinds(annotation: Any, values: Any, key: str) -> list[str]:
-    """The kinds of this table, apart from the one that the values are for, that know a key."""
+    """List the kinds of this table, apart from the one that the values are for, that have a key."""
     chosen = section_for(annotation, values)
     others = [section for section in sections_in(annotation) if section is not chosen]
     return [kind for section in others if key in section.model_fields for kind in _kinds(section)]
@@ -108,7 +108,7 @@ def _kinds(section: type[BaseModel]) -> tuple[str, ...]:
 
 
 def own_keys(kind: type[BaseModel], location: Sequence[str | int]) -> list[str]:
-    """Pydantic's location of an error as keys: without places in lists, and without the kinds of tables."""
+    """Return pydantic's location of an error as keys: without list indices, and without the kinds of tables."""
     keys: list[str] = []
     section, of_kind = kind, dict[str, type[BaseModel]]()
     for part in location:
@@ -126,7 +126,7 @@ def own_keys(kind: type[BaseModel], location: Sequence[str | int]) -> list[str]:
 
 
 def section_at(kind: type[BaseModel], path: Sequence[str], values: Any) -> type[BaseModel] | None:
-    """The class of the table at this path; None where there is none."""
+    """Return the class of the table at this path; None where there is none."""
     section: type[BaseModel] | None = kind
     for name in path:
         if section is None or name not in section.model_fields:
@@ -137,7 +137,7 @@ def section_at(kind: type[BaseModel], path: Sequence[str], values: Any) -> type[
 
 
 def wants_text(kind: type[BaseModel], path: Sequence[str], values: Any) -> bool:
-    """Whether the key at this path holds text, and the values have a number, a date or a truth value there."""
+    """Return whether the key at this path holds text, and the values have a number, a date or a boolean there."""
     section = section_at(kind, path[:-1], values)
     if section is None or path[-1] not in section.model_fields:
         return False
@@ -156,7 +156,9 @@ def _plain_types(annotation: Any) -> list[Any]:
 
 
 def every_key(kind: type[BaseModel], values: Any, prefix: str = "") -> Iterator[str]:
-    """Every dotted key that a configuration of this class can hold, in the kinds of tables that the values are for."""
+    """Yield every dotted key that a configuration of this class can hold, in the kinds of tables that the values are
+    for.
+    """
     for name, field in kind.model_fields.items():
         yield prefix + name
         inner = values.get(name) if isinstance(values, Mapping) else None

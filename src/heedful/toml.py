@@ -63,7 +63,9 @@ def _line(text: str, key: str) -> int:
 
 
 def line_of(text: str, path: Sequence[str]) -> int | None:
-    """The 1-based line on which TOML text sets a dotted key, or the table that holds it inline; None if nowhere."""
+    """Return the 1-based line on which TOML text sets a dotted key, or the table that holds it inline;
+    None if nowhere.
+    """
     table: list[str] = []
     best, best_depth = None, 0
     for number, line in enumerate(text.split("\n"), start=1):
@@ -85,7 +87,7 @@ def _parts(dotted: str) -> list[str]:
 
 
 def place_of(paths: Sequence[Sequence[str]], layers: Sequence[Layer]) -> str:
-    """The origin to show before a message: that of the path set last; of paths set together, that of the first."""
+    """Return the origin to show before a message: that of the path set last; of paths set together, that of the first."""
     for layer in reversed(layers):
         for path in paths:
             origin = origin_of(path, [layer])
@@ -95,7 +97,7 @@ def place_of(paths: Sequence[Sequence[str]], layers: Sequence[Layer]) -> str:
 
 
 def origin_of(path: Sequence[str], layers: Sequence[Layer]) -> str | None:
-    """`file.toml, line 7` for the last layer that sets this key (or a table of this name), or None."""
+    """Return `file.toml, line 7` for the last layer that sets this key (or a table of this name), or None."""
     for layer in reversed(layers):
         if path and sets(layer.values, path):
             line = None if layer.text is None else line_of(layer.text, path)
@@ -104,7 +106,7 @@ def origin_of(path: Sequence[str], layers: Sequence[Layer]) -> str | None:
 
 
 def sets(values: Any, path: Sequence[str]) -> bool:
-    """Whether a nested dictionary has this key, or a table of this name."""
+    """Return whether a nested dictionary has this key, or a table of this name."""
     for part in path:
         if not isinstance(values, dict) or part not in values:
             return False

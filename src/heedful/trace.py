@@ -68,7 +68,7 @@ class Trace(NamedTuple):
     output_text: str = ""
 
     def map(self, name: str) -> Map:
-        """The map of this name; ValueError that lists the names there are."""
+        """Return the map of this name. Raises ValueError, listing the names, where there is none."""
         for found in self.maps:
             if found.name == name:
                 return found
@@ -76,7 +76,7 @@ class Trace(NamedTuple):
         raise ValueError(f"`name` must be a map of this trace ({there}), but is {name!r}.")
 
     def shape(self, kind: str) -> tuple[int, int]:
-        """(rows, columns) of a map of this kind: S S, T T or T S."""
+        """Return (rows, columns) of a map of this kind: S S, T T or T S."""
         n_source, n_target = len(self.source), len(self.consumed)
         return {
             "encoder.self": (n_source, n_source),

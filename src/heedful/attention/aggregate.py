@@ -14,12 +14,14 @@ Aggregate = Callable[[Tensor, Tensor], Tensor]
 
 
 def weighted_sum(weights: Float[Tensor, "B H T S"], value: Float[Tensor, "B #H S E"]) -> Float[Tensor, "B H T E"]:
-    """sum_s w_s v_s  [Bahdanau 2015, Eq. 5]"""
+    """Compute sum_s w_s v_s. [Bahdanau 2015, Eq. 5]"""
     return weights.to(value.dtype) @ value
 
 
 def elementwise(weights: Float[Tensor, "B HE T S"], value: Float[Tensor, "B H S E"]) -> Float[Tensor, "B H T E"]:
-    """sum_s P_s * v_s, a weight for each feature: the weights of a feature-wise score. [Shen 2018, 3.1]"""
+    """Compute sum_s P_s * v_s, with one weight per feature: for the weights of a feature-wise score.
+    [Shen 2018, 3.1]
+    """
     batch, heads, n_keys, width = value.shape
     read = weights.view(batch, heads, width, -1, n_keys).to(value.dtype) @ value.mT[..., None]  # [B H E T 1]
     return read[..., 0].mT

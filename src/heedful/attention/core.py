@@ -22,7 +22,7 @@ Bias = Float[Tensor, "B_or_1 H_or_1 T_or_1 S_or_1"]
 
 
 class Attended(NamedTuple):
-    """What reading a memory gave. `weights` are those before dropout; None where the fused kernel did not form them."""
+    """Result of attention. `weights` are those before dropout; None where the fused kernel did not form them."""
 
     context: Float[Tensor, "B H T E"]
     weights: Float[Tensor, "B H T S"] | None
@@ -55,7 +55,7 @@ def attend(
 
 
 class Drawn(NamedTuple):
-    """What a sampled reading gave; `log_p` and `entropy` (nats) of each row carry gradients to the scores."""
+    """Result of sampled attention; `log_p` and `entropy` (nats) of each row carry gradients to the scores."""
 
     context: Float[Tensor, "B H T E"]
     weights: Float[Tensor, "B H T S"]
@@ -74,7 +74,9 @@ def attend_drawn(
     bias: Bias | None = None,
     aggregate: Aggregate = weighted_sum,
 ) -> Drawn:
-    """`attend` with sampled weights, and what REINFORCE needs of the draw (`heedful.gallery.pooling.reinforce`)."""
+    """Compute `attend` with sampled weights, and what REINFORCE needs of the draw
+    (`heedful.gallery.pooling.reinforce`).
+    """
     check_parts(query, key, value, score)
     scores = _biased(score(query, key), bias)
     if mask is not None:
@@ -89,7 +91,7 @@ def scaled_dot_product_attention(
     value: Float[Tensor, "B H S Ev"],
     mask: Mask | None = None,
 ) -> Attended:
-    """softmax(Q K^T / sqrt(d_k)) V. [Vaswani 2017, 3.2.1, Eq. 1]"""
+    """Compute softmax(Q K^T / sqrt(d_k)) V. [Vaswani 2017, 3.2.1, Eq. 1]"""
     return attend(query, key, value, score=scaled_dot, mask=mask)
 
 
@@ -127,7 +129,7 @@ def quickest_attention(
     aggregate: Aggregate = weighted_sum,
     dropout: float = 0.0,
 ) -> Attended:
-    """`attend`, by the fused kernel where it computes the same and is quicker: for whoever needs no weights.
+    """Compute `attend` by the fused kernel where that gives the same result faster; for callers that need no weights.
 
     Torch's kernel wins except on a CPU in bfloat16, whose products it does not use (benchmarks/attention.py).
     """

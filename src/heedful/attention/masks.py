@@ -23,12 +23,12 @@ class Mask(NamedTuple):
 
     @staticmethod
     def pair(visible: Bool[Tensor, "T S"]) -> "Mask":
-        """One table for all sentences and heads: may query t see key s?"""
+        """Make a mask that all sentences and heads share: may query t see key s?"""
         return Mask(_boolean(visible, "pair", 2)[None, None])
 
     @staticmethod
     def full(visible: Bool[Tensor, "B H_or_1 T S"]) -> "Mask":
-        """A table for each sentence, and for each head or for all heads."""
+        """Make a mask with a table for each sentence, and for each head or for all heads."""
         return Mask(_boolean(visible, "full", 4))
 
     @staticmethod
@@ -67,7 +67,7 @@ class Mask(NamedTuple):
         return Mask({2: visible[None, None], 3: visible[:, None], 4: visible}[visible.dim()])
 
     def __and__(self, other: "Mask") -> "Mask":
-        """Visible in both."""
+        """Combine two masks: a key is visible where both show it."""
         return Mask(self.visible & other.visible)
 
     def check(self, batch: int, heads: int, queries: int, keys: int) -> None:

@@ -30,11 +30,11 @@ class KeyValue(NamedTuple):
         return self.key.shape[2]
 
     def append(self, new: "KeyValue") -> "KeyValue":
-        """This memory, and the new positions after it."""
+        """Return this memory with new positions appended."""
         return KeyValue(torch.cat([self.key, new.key], dim=2), torch.cat([self.value, new.value], dim=2))
 
     def reorder(self, rows: Int[Tensor, " N"]) -> "KeyValue":
-        """The memories of these rows, in this order."""
+        """Return the memories of these rows, in this order."""
         return KeyValue(self.key.index_select(0, rows), self.value.index_select(0, rows))
 
 
@@ -81,7 +81,7 @@ class MultiHeadAttention(nn.Module):
     def project(
         self, memory: Float[Tensor, "B S D"], relative: RelativePositions | None = None, first: int = 0
     ) -> KeyValue:
-        """W_K and W_V applied to a memory, once, however many queries will read it.
+        """Apply W_K and W_V to a memory: once, for any number of later queries.
 
         With `relative`, the keys are those at positions `first` and on, and so they stay when more are appended.
         """

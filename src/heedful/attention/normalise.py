@@ -22,7 +22,7 @@ class Normaliser(ABC):
 
     @abstractmethod
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
-        """The weights; exactly 0 where the mask is False."""
+        """Return the weights; exactly 0 where the mask is False."""
 
 
 @final
@@ -152,7 +152,7 @@ class Sample(Normaliser):
         self.expected = expected
 
     def draw(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Draw:
-        """Weights, and what a gradient estimator needs of them."""
+        """Return weights and what a gradient estimator needs of them."""
         p = softmax(scores, mask)
         seen = p > 0
         filled = p.detach().masked_fill(~seen.any(dim=-1, keepdim=True), 1.0)  # an empty row must be drawn from, too
@@ -167,12 +167,12 @@ class Sample(Normaliser):
 
 
 def _hide(scores: Tensor, mask: Mask | None) -> Tensor:
-    """The scores in float32 or better, -inf where the mask is False."""
+    """Return the scores in float32 or wider, -inf where the mask is False."""
     exact = scores.to(torch.promote_types(scores.dtype, torch.float32))
     return exact if mask is None else torch.where(mask.visible, exact, float("-inf"))
 
 
 def _first(hidden: Tensor, k: int) -> Bool[Tensor, "B H T S"]:
-    """Where the k best scores stand that are not -inf, the earlier one of a tie."""
+    """Mark the k best scores of each row that are not -inf; of a tie, the earlier one."""
     best = hidden.argsort(dim=-1, descending=True, stable=True)[..., :k]
     return torch.zeros_like(hidden, dtype=torch.bool).scatter(-1, best, True) & (hidden > float("-inf"))

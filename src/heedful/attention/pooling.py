@@ -53,6 +53,8 @@ class Pooling(nn.Module):
 
 
 def overlap_penalty(weights: Float[Tensor, "B R S"]) -> Float[Tensor, " B"]:
-    """|A A^T - I|^2, squared Frobenius, for each sequence: 0 if rows read different single places. [Lin 2017, Eq. 8]"""
+    """Compute |A A^T - I|^2 (squared Frobenius norm) of each sequence: 0 if each row reads a different single position.
+    [Lin 2017, Eq. 8]
+    """
     product = dot(weights[:, None], weights[:, None])[:, 0]  # [B R R]
     return (product - torch.eye(product.shape[-1], device=product.device)).square().sum(dim=(1, 2))

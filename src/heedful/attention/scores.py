@@ -18,13 +18,15 @@ Score = Callable[[Tensor, Tensor], Tensor]
 
 
 def dot(query: Float[Tensor, "B H T E"], key: Float[Tensor, "B H S E"]) -> Float[Tensor, "B H T S"]:
-    """q . k  [Luong 2015, 3.1, dot]"""
+    """Return q . k. [Luong 2015, 3.1, dot]"""
     check_same_width(query, key)
     return query @ key.mT
 
 
 def scaled_dot(query: Float[Tensor, "B H T E"], key: Float[Tensor, "B H S E"]) -> Float[Tensor, "B H T S"]:
-    """q . k / sqrt(d_k): unit variance for independent unit-variance components. [Vaswani 2017, 3.2.1, Eq. 1]"""
+    """Return q . k / sqrt(d_k): unit variance for independent components of unit variance. [Vaswani
+    2017, 3.2.1, Eq. 1]
+    """
     check_same_width(query, key)
     return (query * query.shape[-1] ** -0.5) @ key.mT
 
@@ -78,7 +80,7 @@ class Additive(nn.Module):
         return self.match(query, self.project_key(key))
 
     def match(self, query: Float[Tensor, "B H T Eq"], keys: Float[Tensor, "B H S W"]) -> Float[Tensor, "B H T S"]:
-        """The scores for keys that `project_key` has projected already, once, however many queries will come."""
+        """Score queries against keys that `project_key` has already projected, once for all queries."""
         pairs = self.project_query(query)[..., :, None, :] + keys[..., None, :, :]  # [B H T S W]
         return torch.tanh(pairs) @ self.weight
 
@@ -151,7 +153,7 @@ class CoupledTensor(nn.Module):
             nn.init.uniform_(parameter, -0.2, 0.2)
 
     def features(self, query: Float[Tensor, "B 2 1 E"], key: Float[Tensor, "B 2 S E"]) -> Float[Tensor, "B 2 S twoK"]:
-        """r, from which the labels of the keys are predicted too."""
+        """Return r, from which the labels of the keys are also predicted."""
         pairs: list[Tensor] = []
         for forms, u in ((self.own, query), (self.other, query.flip(1))):
             sought = u[:, :, 0].transpose(0, 1) @ forms.flatten(1, 2).mT  # [2 B KE]

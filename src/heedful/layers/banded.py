@@ -27,7 +27,7 @@ def restricted_attention(
     aggregate: Aggregate = weighted_sum,
     dropout: float = 0.0,
 ) -> Attended:
-    """Attention with |s - t| <= radius, r = 2 radius + 1 keys, by the quicker way of two. [Vaswani 2017, 4]
+    """Compute attention with |s - t| <= radius, r = 2 radius + 1 keys, by the faster of two methods. [Vaswani 2017, 4]
 
     `attend` with `Mask.around` for short sequences, `banded_attention` for long ones: equal in result and gradient.
     With a bias or another aggregate, which know the whole table, it is the first at any length.
@@ -43,7 +43,7 @@ def restricted_attention(
 
 
 def blocks_win(length: int, radius: int) -> bool:
-    """Whether blocks are quicker than the fused kernel on the full table, by benchmarks/attention.py on a CPU."""
+    """Return whether blocks are faster than the fused kernel on the full table, by benchmarks/attention.py on a CPU."""
     return length >= max(192, 8 * radius)
 
 
@@ -58,7 +58,8 @@ def banded_attention(
     normalise: Normaliser = softmax,
     dropout: float = 0.0,
 ) -> Attended:
-    """O(r n d) instead of O(n^2 d): each block of `radius` queries, with its own keys and `radius` more on either side.
+    """Compute banded attention in O(r n d) instead of O(n^2 d): each block of `radius` queries reads its own keys and
+    `radius` more on either side.
 
     The score must look at pairs alone, not at places (as `Location` does); `mask` may hide keys, not pairs:
     [B, 1, 1, T], or ValueError. The weights are not returned.
@@ -70,7 +71,7 @@ def banded_attention(
     n_blocks = -(-length // block)
 
     def windows(part: Tensor) -> Tensor:
-        """Each block's keys: [B H T E] to [B*N H W E]."""
+        """Gather the keys of each block: [B H T E] to [B*N H W E]."""
         padded = nn.functional.pad(part, (0, 0, radius, n_blocks * block - length + radius))
         return padded.unfold(2, block + 2 * radius, block).transpose(1, 2).flatten(0, 1).mT
 

@@ -36,7 +36,8 @@ class Embeddings(NamedTuple):
 def embeddings(
     source_size: int, target_size: int, d_model: int, tie: Literal["none", "decoder", "all"], *, scaled: bool
 ) -> Embeddings:
-    """Embeddings of both sides, and the matrix before the softmax; `tie` decides which are one. [Press 2017]
+    """Make the embeddings of both sides and the matrix before the softmax; `tie` says which of them are shared. [Press
+    2017]
 
     Raises ValueError where two vocabularies of different sizes would share one.
     """

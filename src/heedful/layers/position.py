@@ -14,7 +14,7 @@ Layout = Literal["sinusoidal", "t2t"]
 
 
 def sinusoids(length: int, d_model: int, layout: Layout, first: int = 0) -> Float[Tensor, "L D"]:
-    """PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(p / 10000^(2i/d)). [Vaswani 2017, 3.5]
+    """Compute PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(p / 10000^(2i/d)). [Vaswani 2017, 3.5]
 
     Low columns turn fast, high columns slowly. An odd `d_model` ends with a sine that has no cosine.
     "t2t" is tensor2tensor's: [sin | cos] in halves, with exponents i / (d/2 - 1), and a zero last column if d is odd.
@@ -35,7 +35,7 @@ def sinusoids(length: int, d_model: int, layout: Layout, first: int = 0) -> Floa
 
 
 class Positions(nn.Module, ABC):
-    """What is added to the vectors of tokens."""
+    """Position vectors, added to the embeddings of tokens."""
 
     @property
     def longest(self) -> int | None:

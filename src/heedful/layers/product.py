@@ -39,14 +39,16 @@ class InferenceMap(nn.Module, Readout):
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "*rows In"]) -> Float[Tensor, "*rows Out"]:
-        """The map of each row."""
+        """Apply the map to each row."""
 
     @abstractmethod
     def only(self, ids: Int[Tensor, " U"]) -> "InferenceMap":
-        """The map to these outputs, in their order, with a kernel of its own."""
+        """Return the map to these outputs, in their order, with a kernel of its own."""
 
     def among(self, ids: Int[Tensor, " U"]) -> Callable[[Tensor], Tensor]:
-        """The same, for any number of outputs: some are computed in vain, so that few kernels serve all numbers."""
+        """Return a map to these outputs, computed in padded sizes: some outputs are computed in vain, so that few
+        kernels serve all sizes.
+        """
         n, wide = len(ids), self.only(torch.cat([ids, ids[:1].expand(usual_size(len(ids)) - len(ids))]))
         return lambda x: wide(x)[..., :n]
 
@@ -54,7 +56,9 @@ class InferenceMap(nn.Module, Readout):
 def inference_map(
     weight: Float[Tensor, "Out In"], bias: Float[Tensor, " Out"] | None, precision: Precision
 ) -> InferenceMap:
-    """The map of this weight and bias in this precision. Raises ConfigError where the machine has no such product."""
+    """Make the linear map of this weight and bias in this precision. Raises ConfigError where the machine has no such
+    kernel.
+    """
     weight, bias = weight.detach(), None if bias is None else bias.detach()
     if precision == "int8":
         _require_int8(weight.device)
@@ -132,13 +136,14 @@ class Int8Linear(InferenceMap):
 
 
 def quantise_rows(x: Float[Tensor, "N D"]) -> tuple[Int[Tensor, "N D"], Float[Tensor, "N 1"]]:
-    """Integers of -127 to 127 and a scale for each row, so that integers * scale is within scale / 2 of x."""
+    """Quantise each row to integers of -127 to 127 and a scale, so that integers * scale is within scale / 2 of x."""
     scale = x.abs().amax(dim=1, keepdim=True).clamp_(min=torch.finfo(x.dtype).tiny * LEVELS) / LEVELS
     return (x / scale).round_().to(torch.int8), scale
 
 
 def usual_size(n: int) -> int:
-    """n rounded up by at most an eighth, to one of 8 sizes between a power of two and the next; up to 16 as it is.
+    """Round n up by at most an eighth, to one of 8 sizes between a power of two and the next; up to 16 it stays as it
+    is.
 
     oneDNN compiles a kernel for each size that it meets, in half a millisecond, and keeps it in half a megabyte; and
     while sentences leave a batch, its size changes with nearly each step.
@@ -148,7 +153,7 @@ def usual_size(n: int) -> int:
 
 
 def _with_rows(x: Tensor, n: int) -> Tensor:
-    """x [N D] with rows of zeros below, n in all."""
+    """Pad x [N D] with rows of zeros to n rows."""
     return x if len(x) == n else nn.functional.pad(x, (0, 0, 0, n - len(x)))
 
 
@@ -164,7 +169,7 @@ def _integer_product(left: Int[Tensor, "N In"], right: Int[Tensor, "In Out"]) ->
 
 
 def _pack(weight: Tensor) -> Tensor | None:
-    """The weight in oneDNN's layout; None where torch's own product is used."""
+    """Pack the weight into oneDNN's layout; None where torch's own kernel is used."""
     if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
         return None
     if weight.dtype == torch.bfloat16:
@@ -175,7 +180,9 @@ def _pack(weight: Tensor) -> Tensor | None:
 
 
 def computes_in(precision: Precision | str, device: torch.device) -> bool:
-    """Whether there are maps in this precision there; bfloat16 is everywhere, though not everywhere quick."""
+    """Return whether this device has kernels in this precision; bfloat16 works everywhere, though it is not fast
+    everywhere.
+    """
     return precision != "int8" or (device.type == "cpu" and _int8_is_exact())
 
 
@@ -191,7 +198,9 @@ def _require_int8(device: torch.device) -> None:
 
 @cache
 def _int8_is_exact() -> bool:
-    """Whether the greatest products are summed without saturation, which kernels of some older processors do not."""
+    """Return whether the largest products are summed without saturation, which kernels of some older processors do not
+    do.
+    """
     rows, width, columns = 5, 512, 64
     signs = 1 - 2 * (torch.arange(rows * width).view(rows, width) % 7 == 0).to(torch.int8)
     left, right = LEVELS * signs, torch.full((width, columns), LEVELS, dtype=torch.int8)

@@ -7,7 +7,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 def recur(cells: nn.GRU | nn.LSTM, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S H"]:
-    """The states of the uppermost layer, both directions side by side where there are two; zero where `mask` is False.
+    """Return the states of the top layer, both directions concatenated where there are two; zero where `mask` is False.
 
     Going backward starts at the last real place of each row. A row may be empty. `cells` must be `batch_first`. Raises
     ValueError unless the real places of each row stand first.

@@ -49,7 +49,7 @@ class Bundle(NamedTuple):
 
 
 def is_bundle(folder: Path) -> bool:
-    """Whether a folder claims to be a bundle."""
+    """Return whether a folder is marked as a bundle."""
     return (folder / "bundle.toml").is_file()
 
 
@@ -106,7 +106,9 @@ def load_bundle(folder: Path, kinds: Kinds = CORE_KINDS) -> Bundle:
 
 
 def _check_settings(folder: Path, facts: Tree) -> None:
-    """All files but the weights, which are checked when they are read; earlier versions wrote no checksums."""
+    """Check the checksums of all files but the weights, which are checked when they are read; earlier versions wrote
+    none.
+    """
     sums = read_checksums(folder)
     if sums is None and facts.get("checksums"):
         raise HeedfulError(f"{folder / SUMS} is missing.", hint="Copy the whole folder again.")

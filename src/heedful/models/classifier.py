@@ -44,7 +44,7 @@ class Classifier(EncoderOnly):
         target_size: int,
         dropout: float,
     ) -> None:
-        """`mix` joins all layers of the encoder; without an encoder each word is read by itself."""
+        """Build the classifier: `mix` joins all layers of the encoder; without an encoder each word is read alone."""
         super().__init__()
         d_model = embed.weight.shape[1]
         self.embed, self.dropout, self.encoder, self.mix, self.pooling = embed, Dropout(dropout), encoder, mix, pooling
@@ -75,7 +75,7 @@ class Classifier(EncoderOnly):
 
 
 def readable(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Bool[Tensor, "B S"]:
-    """The real tokens but EOS; where there are none, EOS."""
+    """Mark the real tokens but EOS; where there are none, EOS."""
     words = src_mask & (src != EOS)
     return torch.where(words.any(dim=1, keepdim=True), words, src_mask)
 

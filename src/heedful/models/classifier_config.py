@@ -12,7 +12,7 @@ LAYERED = ("rnn", "transformer")  # the encoders with layers to mix
 
 
 class SourceClassifierConfig(EncoderOnlyConfig, ABC):
-    """What every classifier has that encodes the words of a source and pools them into one vector."""
+    """Settings of every classifier that encodes the words of a source and pools them into one vector."""
 
     labels: ClassVar[Labels | None] = "source"
 
@@ -60,7 +60,7 @@ class SourceClassifierConfig(EncoderOnlyConfig, ABC):
         return f"{self.kind}, encoder {self.encoder}, pooling {self.pooling}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 10 vectors a token, 30 more a layer, and the tables of scores."""
+        """Estimate the activations: about 10 vectors a token, 30 more a layer, and the tables of scores."""
         vectors = (10 + 30 * self.n_layers * (self.encoder in LAYERED)) * max(self.d_model, self.d_hidden)
         tables = 3 * self.n_heads * self.n_layers if self.encoder == "transformer" else 0
         return source * (vectors + source * tables)

@@ -31,7 +31,7 @@ def check_heads(d_model: int, n_heads: int) -> None:
 
 
 class ModelConfig(Config, ABC):
-    """What every model has, whatever its `kind`: `d_model`, the width of embeddings and of the vectors that predict;
+    """Settings of every model, whatever its `kind`: `d_model`, the width of embeddings and of the vectors that predict;
     `dropout`; and what it may `tie`, with the meaning that `TransformerConfig` gives them.
     """
 
@@ -62,7 +62,7 @@ class ModelConfig(Config, ABC):
 
     @property
     def reads_parts(self) -> bool:
-        """Whether it reads sources in parts, so that something must tell them apart."""
+        """True for a model that reads sources in parts, so that a separator must mark them."""
         return False
 
     @property
@@ -72,12 +72,12 @@ class ModelConfig(Config, ABC):
 
     @abstractmethod
     def activation_count(self, source: int, target: int) -> int:
-        """An estimate of the numbers that the backward pass needs of a pair with so many tokens."""
+        """Estimate how many numbers the backward pass keeps for a pair with so many tokens."""
 
 
 class EncoderOnlyConfig(ModelConfig, ABC):
-    """What every encoder-only model has: `d_model` and `dropout`, as all have, and one embedding, so that it has
-    nothing to tie.
+    """Settings of every encoder-only model: `d_model` and `dropout`, as all models have, and one embedding, so that
+    there is nothing to tie.
     """
 
     task: ClassVar[str] = "labels"

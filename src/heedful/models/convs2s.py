@@ -77,7 +77,9 @@ class ConvS2S(Seq2Seq):
     def _advance(
         self, state: "ConvS2SState", tokens: Int[Tensor, "N T"]
     ) -> tuple[Float[Tensor, "N T D"], "ConvS2SState", list[Tensor | None]]:
-        """T tokens a row after those that the state has seen; and each layer's weights, while maps are kept."""
+        """Process T tokens a row after those that the state holds; also return each layer's weights while maps are
+        recorded.
+        """
         length = tokens.shape[1]
         positions = self.target_positions(length, offset=state.length)
         embedded = self.dropout(self.embed_target(tokens) + positions)  # g
@@ -113,13 +115,13 @@ class ConvMemory(NamedTuple):
 
     @staticmethod
     def of(memory: Memory) -> "ConvMemory":
-        """The two halves of a memory."""
+        """Split a memory into keys and values."""
         key, value = memory.values[:, None].chunk(2, dim=-1)
         scale = memory.mask.sum(dim=1).to(key.dtype).sqrt()[:, None, None, None]
         return ConvMemory(key, value, Mask.key_padding(memory.mask), scale)
 
     def reorder(self, sentences: Int[Tensor, " B"]) -> "ConvMemory":
-        """Those of these sentences, in this order."""
+        """Return the memories of these sentences, in this order."""
         key, value, visible, scale = (
             part.index_select(0, sentences) for part in (self.key, self.value, self.padding.visible, self.scale)
         )
@@ -140,7 +142,7 @@ class GatedConvolution(nn.Module):
         nn.init.zeros_(self.convolution.bias)
 
     def forward(self, x: Float[Tensor, "N L C"]) -> Float[Tensor, "N T C"]:
-        """No padding of its own: T is L - k + 1."""
+        """Convolve without padding: T is L - k + 1."""
         return nn.functional.glu(self.convolution(self.dropout(x).mT).mT, dim=-1)
 
 
@@ -173,7 +175,7 @@ class ConvDecoderLayer(nn.Module):
             self.project_context = nn.Linear(config.d_model, config.d_hidden)
 
     def nothing(self, rows: int, like: Tensor) -> Float[Tensor, "N P C"]:
-        """What stands before the first token."""
+        """Return the zeros that stand before the first token."""
         return like.new_zeros(rows, self.gated.kernel - 1, self.channels)
 
     def forward(
@@ -183,7 +185,9 @@ class ConvDecoderLayer(nn.Module):
         embedded: Float[Tensor, "N T D"],
         source: ConvMemory,
     ) -> tuple[Float[Tensor, "N T C"], Float[Tensor, "N P C"], Float[Tensor, "B 1 KT S"] | None]:
-        """`past` holds the k - 1 inputs before these; the last ones are returned in their place, with the weights."""
+        """Process new inputs after `past`, the k - 1 inputs before them; return the outputs, the new `past` and the
+        weights.
+        """
         inputs = torch.cat([past.to(x.dtype), x], dim=1)
         h = self.gated(inputs)
         last = inputs[:, inputs.shape[1] - self.gated.kernel + 1 :]

@@ -35,6 +35,8 @@ class ConvS2SConfig(ModelConfig):
         return f"{self.kind}, kernel {self.kernel}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 8 vectors of d_hidden a token and layer, and in the decoder 6 of d_model and 3 score tables."""
+        """Estimate the activations: about 8 vectors of d_hidden a token and layer, and in the decoder 6 of d_model and
+        3 score tables.
+        """
         encoder = self.n_encoder_layers * source * 8 * self.d_hidden
         return encoder + self.n_decoder_layers * target * (8 * self.d_hidden + 6 * self.d_model + 3 * source)

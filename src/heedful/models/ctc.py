@@ -21,7 +21,7 @@ from heedful.text.vocabulary import SPECIALS
 
 
 class Frames(NamedTuple):
-    """What is read of each source, from its first token to its last; zero behind the last one."""
+    """Frames of each source, from its first token to its last; zero behind the last one."""
 
     values: Float[Tensor, "B F W"]
     lengths: Int[Tensor, " B"]
@@ -86,7 +86,7 @@ class CTC(EncoderOnly):
         return Frames(self._moved(normal) if self.training and self.config.band_shift else normal, lengths)
 
     def _moved(self, values: Float[Tensor, "B F W"]) -> Float[Tensor, "B F W"]:
-        """Each utterance with its bands up or down by a random number; the outermost band fills the gap.
+        """Shift the bands of each utterance up or down by a random number; the outermost band fills the gap.
 
         A shorter vocal tract has all its resonances higher, so this makes voices that the data lack.
         """
@@ -108,6 +108,6 @@ def normalised(values: Float[Tensor, "B F W"], real: Bool[Tensor, "B F 1"]) -> F
 
 
 def stack(frames: Float[Tensor, "B F W"], stride: int) -> Float[Tensor, "B T _"]:
-    """Each `stride` neighbours side by side, zeros behind the last ones."""
+    """Concatenate each `stride` neighbours, with zeros behind the last ones."""
     missing = -frames.shape[1] % stride
     return nn.functional.pad(frames, (0, 0, 0, missing)).reshape(len(frames), -1, stride * frames.shape[2])

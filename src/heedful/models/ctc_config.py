@@ -58,9 +58,11 @@ class CTCConfig(EncoderOnlyConfig):
         return f"{self.loss} on {self.cell} cells, {places}"
 
     def output_lengths(self, n_source: Number) -> Number:
-        """T, the places of a source of so many tokens (for speech: numbers), EOS left out."""
+        """Return T, the output positions of a source of so many tokens (for speech: numbers), EOS left out."""
         return -(-(n_source // (self.frame_width or 1)) // self.stride) * self.upsample
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 6 vectors of d_hidden a place and layer, 4 of d_model, and the table of the loss."""
+        """Estimate the activations: about 6 vectors of d_hidden a position and layer, 4 of d_model, and the table of
+        the loss.
+        """
         return self.output_lengths(source) * (6 * self.n_layers * self.d_hidden + 4 * self.d_model + 4 * target)

@@ -8,7 +8,7 @@ from heedful.models.device_name import device_name
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of this name (see `device_name`); "auto" is a GPU where torch sees one.
+    """Return the device of this name (see `device_name`); "auto" is a GPU where torch sees one.
 
     Raises ValueError for a name of none, and ConfigError for a GPU that is not there.
     """
@@ -27,5 +27,5 @@ def choose_device(name: str) -> torch.device:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model's parameters are; a model without any, such as an exported one, computes on the CPU."""
+    """Return the device of a model's parameters; the CPU for a model without any, such as an exported one."""
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))

@@ -25,7 +25,7 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]) -> list[Float[Tensor, "B S H"]]:
-        """What each layer made of the sequences. `real` must be True first and then False."""
+        """Return the output of each layer. `real` must be True first and then False."""
 
 
 @final
@@ -99,7 +99,7 @@ class TransformerEncoder(Encoder):
 
 
 def pre_norm_encoder(d_model: int, n_heads: int, n_layers: int, dropout: float) -> TransformerEncoder:
-    """That of encoder-only models: pre-norm, relu, and d_ff = 4 d_model as in the paper."""
+    """Build the encoder of encoder-only models: pre-norm, relu, and d_ff = 4 d_model as in the paper."""
     config = TransformerConfig(
         d_model=d_model,
         n_heads=n_heads,

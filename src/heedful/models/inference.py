@@ -60,7 +60,7 @@ def searchable(model: Seq2Seq, precision: Precision) -> Searchable:
 
 @final
 class Prepared(Generic[ModelT, ReadyT]):
-    """What `prepare` made of a model in each precision that was asked for, kept until the weights change.
+    """Copies of a model that `prepare` made, one per precision, kept until the weights change.
 
     They are taken to have changed when the model is found in training mode, elsewhere, or written since. Fused
     optimisers write without being counted by torch: after training in eval mode with one, make a new `Prepared`.
@@ -83,7 +83,7 @@ class Prepared(Generic[ModelT, ReadyT]):
 
 
 def _state_of(model: nn.Module) -> list[tuple[int, int]] | None:
-    """Where the weights are and how often they were written; None where torch does not count that."""
+    """Return the address and version of each weight; None where torch counts no versions."""
     parameters = list(model.parameters())
     if any(parameter.is_inference() for parameter in parameters):
         return None

@@ -24,20 +24,22 @@ class Memory(NamedTuple):
 
 
 class State(ABC):
-    """What a decoder remembers between steps, for K consecutive rows a sentence. Never changed in place."""
+    """State of a decoder between steps, for K consecutive rows a sentence. Never changed in place."""
 
     @property
     def device(self) -> torch.device:
-        """Where the model wants its tokens."""
+        """Device on which the model expects its tokens."""
         return torch.device("cpu")
 
     @abstractmethod
     def reorder(self, rows: Int[Tensor, " N"]) -> "State":
-        """The state of these rows, in this order: K rows for each sentence that stays, all of that one sentence."""
+        """Return the state of these rows, in this order: K rows for each sentence that stays, all of that
+        one sentence.
+        """
 
 
 class Model(nn.Module, ABC):
-    """Whatever is trained, bundled and used: sources in, targets out.
+    """Model that is trained, bundled and used: sources in, targets out.
 
     `task` names the form of its output: a row of `heedful.tasks.table`.
     """
@@ -51,14 +53,14 @@ class Model(nn.Module, ABC):
 
 
 class Sampling(NamedTuple):
-    """What REINFORCE needs of sampled attention, a sentence; both carry gradients to the scores."""
+    """Statistics of sampled attention that REINFORCE needs, one per sentence; both carry gradients to the scores."""
 
     log_p: Float[Tensor, " B"]  # of what was drawn
     entropy: Float[Tensor, " B"]  # of what it was drawn from, in nats
 
 
 class Prediction(NamedTuple):
-    """What an encoder-only model predicts at T positions: one a word for a tagger, one in all for a classifier, frames
+    """Prediction of an encoder-only model at T positions: one a word for a tagger, one in all for a classifier, frames
     for CTC.
     """
 
@@ -92,11 +94,13 @@ class EncoderOnly(Model, ABC):
         return None
 
     def added_loss(self, answer: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
-        """What training minimises beside the cross-entropy of the labels, `nll` nats a sentence: here the penalty."""
+        """Return the extra loss that training minimises beside the cross-entropy of the labels, `nll` nats a sentence:
+        here the penalty.
+        """
         return answer.penalty
 
     def forward(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
-        """What training calls."""
+        """Predict; training calls this."""
         return self.predict(src, src_mask)
 
 
@@ -113,11 +117,11 @@ class Seq2Seq(Model, ABC):
 
     @abstractmethod
     def decode(self, memory: Memory, tgt_in: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        """All positions at once, each seeing only itself and those before it (teacher forcing)."""
+        """Decode all positions at once, each seeing only itself and those before it (teacher forcing)."""
 
     @abstractmethod
     def start(self, memory: Memory, beams: int) -> State:
-        """The state before the first token, for `beams` rows a sentence."""
+        """Return the state before the first token, for `beams` rows a sentence."""
 
     @abstractmethod
     def step(self, state: State, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N D"], State]:
@@ -130,7 +134,7 @@ class Seq2Seq(Model, ABC):
 
     @abstractmethod
     def output_weight(self) -> Float[Tensor, "V D"]:
-        """The matrix before the softmax: logits are hidden vectors times its transpose."""
+        """Return the matrix before the softmax: logits are hidden vectors times its transpose."""
 
     def logits(self, hidden: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows V"]:
         """Compute unnormalised log-probabilities of the next token."""
@@ -148,7 +152,7 @@ class Seq2Seq(Model, ABC):
 
 
 def sentences_that_stay(rows: Int[Tensor, " N"], beams: int, n_sentences: int) -> Int[Tensor, " B"] | None:
-    """The sentences of reordered rows; None where all stay in their order, so that nothing of theirs need be moved."""
+    """Return the sentences of reordered rows; None where all stay in their order, so that nothing need be moved."""
     sentences = rows.view(-1, beams)[:, 0] // beams
     unmoved = len(sentences) == n_sentences and torch.equal(sentences, torch.arange(n_sentences, device=rows.device))
     return None if unmoved else sentences

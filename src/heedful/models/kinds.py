@@ -37,7 +37,7 @@ class ModelKind(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What `model.kind` calls it."""
+        """Value of `model.kind`."""
         return self.config.model_fields["kind"].default
 
 

@@ -16,7 +16,7 @@ from heedful.models.interface import Prediction, Sampling
 
 
 class EncodedSentences(NamedTuple):
-    """What a pooling may read."""
+    """Input of a pooling."""
 
     tokens: Int[Tensor, "B S"]
     embedded: Float[Tensor, "B S D"]  # each word by itself

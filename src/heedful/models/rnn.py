@@ -46,7 +46,9 @@ class RNN(Seq2Seq):
         self.config = config
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Memory:
-        """Raises ValueError unless the real tokens of each source stand first, and there are some."""
+        """Encode the sources. Raises ValueError unless the real tokens of each source stand first, and
+        there are some.
+        """
         lengths = src_mask.sum(dim=1)
         places = torch.arange(src.shape[1], device=src.device)
         if not torch.equal(src_mask, places < lengths[:, None]) or not lengths.all():
@@ -85,7 +87,9 @@ class RNN(Seq2Seq):
         return self.output.weight
 
     def _summary(self, memory: Memory) -> Float[Tensor, "B H"]:
-        """What the encoder knew when it had read all: its last state, going backward that of the first place."""
+        """Return the encoder's summary of the source: its last state; of the backward direction, that of the first
+        position.
+        """
         sentences = torch.arange(len(memory.mask), device=memory.mask.device)
         last = memory.values[sentences, memory.mask.sum(dim=1) - 1]
         if not self.config.bidirectional:

@@ -76,7 +76,9 @@ class RNNConfig(ModelConfig):
         return f"{self.kind} of {self.cell} cells, attention {self.attention}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 6 vectors of d_hidden a token and layer, and where there is attention, its tables."""
+        """Estimate the activations: about 6 vectors of d_hidden a token and layer, and the tables of attention where
+        there is any.
+        """
         width = 6 * self.d_hidden
         layers = self.n_encoder_layers * source + self.n_decoder_layers * target
         scored = self.attention == "bahdanau" or self.score == "concat"

@@ -30,20 +30,20 @@ class RecurrentMemory(NamedTuple):
     summary: Float[Tensor, "B H"]  # the last state of each direction
 
     def reorder(self, sentences: Int[Tensor, " B"]) -> "RecurrentMemory":
-        """Those of these sentences, in this order."""
+        """Return the memories of these sentences, in this order."""
         key, value, summary = (part.index_select(0, sentences) for part in (self.key, self.value, self.summary))
         return RecurrentMemory(key, value, Mask(self.padding.visible.index_select(0, sentences)), summary)
 
 
 class Past(NamedTuple):
-    """What one step leaves to the next."""
+    """State that one step leaves to the next."""
 
     states: tuple[Float[Tensor, "L N H"], ...]  # of GRU cells one, of LSTM cells two
     last: Float[Tensor, "N D"]  # what predicted last; zeros at the start
     length: int  # steps taken
 
     def reorder(self, rows: Int[Tensor, " N"]) -> "Past":
-        """Those of these rows, in this order."""
+        """Return the states of these rows, in this order."""
         states = tuple(state.index_select(1, rows) for state in self.states)
         return Past(states, self.last.index_select(0, rows), self.length)
 
@@ -74,16 +74,18 @@ class Decoder(nn.Module, ABC):
         """Consume T embedded tokens a row, one after the other."""
 
     def read(self, memory: Memory, summary: Float[Tensor, "B H"]) -> RecurrentMemory:
-        """The source, with all that need be computed only once."""
+        """Prepare the source, with all that need be computed only once."""
         values = memory.values[:, None]
         return RecurrentMemory(self.keys(values), values, Mask.key_padding(memory.mask), summary)
 
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
-        """What queries are compared with."""
+        """Return the keys that queries are compared with."""
         return values
 
     def begin(self, summary: Float[Tensor, "N H"], width: int) -> Past:
-        """tanh(W c + b), the first state of every layer, from the last one of the encoder. [Bahdanau 2015, A.2.2]"""
+        """Return tanh(W c + b), the first state of every layer, from the last one of the encoder. [Bahdanau 2015,
+        A.2.2]
+        """
         parts = torch.tanh(self.bridge(summary)).unflatten(1, (-1, self.layers, summary.shape[1]))
         states = tuple(part.transpose(0, 1).contiguous() for part in parts.unbind(1))
         return Past(states, summary.new_zeros(len(summary), width), 0)
@@ -91,7 +93,7 @@ class Decoder(nn.Module, ABC):
     def advance(
         self, inputs: Float[Tensor, "N T E"], states: tuple[Tensor, ...]
     ) -> tuple[Float[Tensor, "N T H"], tuple[Tensor, ...]]:
-        """The recurrence over T inputs."""
+        """Run the recurrence over T inputs."""
         states = tuple(state.to(inputs.dtype) for state in states)
         outputs, after = self.recurrence(inputs, states if len(states) == 2 else states[0])
         return outputs, after if len(states) == 2 else (after,)
@@ -205,7 +207,7 @@ class LuongDecoder(Decoder):
 
 
 def beside(queries: Float[Tensor, "N T H"], source: RecurrentMemory) -> Float[Tensor, "B 1 KT H"]:
-    """The queries of all beams of a sentence, one after the other."""
+    """Lay the queries of all beams of a sentence one after the other."""
     return queries.reshape(len(source.value), 1, -1, queries.shape[-1])
 
 
@@ -217,6 +219,6 @@ def wanted_weights(reads: list[Attended]) -> Float[Tensor, "B 1 KT S"] | None:
 
 
 def build_decoder(config: RNNConfig) -> Decoder:
-    """The decoder that a configuration asks for."""
+    """Build the decoder that a configuration names."""
     kinds = {"none": BottleneckDecoder, "bahdanau": BahdanauDecoder, "luong": LuongDecoder}
     return kinds[config.attention](config)

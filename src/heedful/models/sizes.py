@@ -36,7 +36,7 @@ def refuse_impossible_sizes(config: ModelConfig, shapes: Mapping[str, Sequence[i
 
 
 def _sizes(config: BaseModel) -> Iterator[tuple[str, int]]:
-    """Every whole number of a configuration and of its tables, by dotted name."""
+    """Yield every integer of a configuration and of its tables, by dotted name."""
     for name in type(config).model_fields:
         value = getattr(config, name)
         if isinstance(value, BaseModel):

@@ -67,6 +67,6 @@ class TaggerConfig(EncoderOnlyConfig):
         return f"{self.kind}, {self.encoder}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 30 vectors a token and layer, and the score tables of a Transformer."""
+        """Estimate the activations: about 30 vectors a token and layer, and the score tables of a Transformer."""
         tables = 3 * self.n_heads * source if self.encoder == "transformer" else 0
         return self.n_layers * source * (30 * max(self.d_model, self.d_hidden) + tables)

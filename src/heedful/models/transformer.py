@@ -151,7 +151,7 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Float[Tensor, "N 1 D"], past: KeyValue | None, read: KeyValue, padding: Mask | None, beams: int
     ) -> tuple[Float[Tensor, "N 1 D"], KeyValue]:
-        """One position: its keys and values are appended to `past`, and every query sees all that stands there."""
+        """Process one position: append its keys and values to `past`; every query sees all of them."""
         written = past
 
         def attend_to_self(h: Tensor) -> Tensor:
@@ -183,7 +183,7 @@ class TransformerState(State):
         read: list[KeyValue],
         padding: Mask | None,
     ) -> None:
-        """`padding` is None where no sentence has any."""
+        """Build a stack; `padding` is None where no sentence has any."""
         self.beams, self.length = beams, length
         self.written, self.read, self.padding = written, read, padding
 
@@ -232,5 +232,5 @@ def _sublayer(config: TransformerConfig) -> Sublayer:
 
 
 def final_norm(config: TransformerConfig) -> nn.Module:
-    """The norm at the end of a pre-norm stack; a post-norm one ends with its last sublayer's."""
+    """Return the norm at the end of a pre-norm stack; a post-norm one ends with its last sublayer's."""
     return nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.norm == "pre" else nn.Identity()

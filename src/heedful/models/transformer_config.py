@@ -104,7 +104,7 @@ class TransformerConfig(ModelConfig):
 
     @property
     def encoder_radius(self) -> int | None:
-        """How far the encoder's self-attention reaches to either side; None for any distance."""
+        """Distance that the encoder's self-attention reaches to either side; None for any distance."""
         return None if self.attention_window is None else self.attention_window // 2
 
     @property
@@ -113,8 +113,8 @@ class TransformerConfig(ModelConfig):
         return f"{self.kind}, {self.norm}-norm"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a head (two attentions in a
-        decoder).
+        """Estimate the activations: about 20 vectors of d_model and 3 of d_ff a token and layer, and 3 score tables a
+        head (two attentions in a decoder).
         """
         vectors = 20 * self.d_model + 3 * self.d_ff
         encoder = self.n_encoder_layers * source * (vectors + 3 * self.n_heads * source)

@@ -21,7 +21,7 @@ FILE = "model.safetensors"
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The parameters by name; a matrix that stands in several places has the first one's name.
+    """Return the parameters by name; a matrix that is shared has the name of its first place.
 
     They are all that is kept: what is not learned, but must be, is a parameter without a gradient, not a buffer.
     """
@@ -57,7 +57,7 @@ def read_shapes(path: Path) -> dict[str, list[int]]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A safetensors file, and what is wrong with it in words."""
+    """Open a safetensors file; say in words what is wrong with it."""
     try:
         if path.exists() and not path.is_file():
             raise HeedfulError(f"{path} is no regular file.", hint="Copy it again.")
@@ -109,14 +109,16 @@ def check_finite(tensors: Mapping[str, Tensor], origin: Path) -> None:
 
 
 def is_finite(tensor: Tensor) -> bool:
-    """Whether all numbers are finite, in one pass: then their sum is, unless it overflows, and each must be asked."""
+    """Return whether all numbers are finite, in one pass: then their sum is, unless it overflows, and each must be
+    looked at.
+    """
     if not tensor.is_floating_point():
         return True
     return bool(tensor.sum().isfinite()) or bool(tensor.isfinite().all())
 
 
 def average(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights in several files, in float64 until the end. [Vaswani 2017, 6.1]"""
+    """Average the weights of several files, in float64 until the end. [Vaswani 2017, 6.1]"""
     if not files:
         raise HeedfulError("There are no checkpoints to average.")
     total = {name: tensor.double() for name, tensor in read_finite(files[0]).items()}

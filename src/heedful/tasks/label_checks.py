@@ -21,14 +21,18 @@ Ids = Sequence[int] | NDArray[np.int32]
 
 
 def check_sources(split: str, model: EncoderOnly, sources: Iterable[tuple[int, Sequence[int]]]) -> None:
-    """Raises ConfigError for the first of these sources (ids, with numbers from 0) that the model cannot read."""
+    """Check that the model can read these sources (ids, numbered from 0). Raises ConfigError for the first that it
+    cannot.
+    """
     for number, source in sources:
         if (validation_error := model.validation_error(source)) is not None:
             raise ConfigError(f"{split}:{number + 1}: {validation_error}.", hint=PARTS_HINT)
 
 
 def check_label_counts(split: str, positions: Lengths, labels: Lengths, origin: Callable[[int], int]) -> None:
-    """Raises ConfigError unless each pair has one label a position; `origin` numbers the pairs of the split, from 0."""
+    """Check that each pair has one label a position; `origin` numbers the pairs of the split, from 0. Raises
+    ConfigError.
+    """
     wrong = np.flatnonzero(positions != labels)
     if not len(wrong):
         return
@@ -43,8 +47,8 @@ def check_label_counts(split: str, positions: Lengths, labels: Lengths, origin: 
 
 
 class Unknown(NamedTuple):
-    """How many items have a label that the vocabulary lacks, the number of the first, from 1, and whether any label is
-    known.
+    """Count of the items with a label that the vocabulary lacks, the number of the first, from 1, and whether any label
+    is known.
     """
 
     count: int
@@ -53,7 +57,9 @@ class Unknown(NamedTuple):
 
 
 def unknown_labels(items: Iterable[tuple[int, Sequence[Ids]]]) -> Unknown:
-    """Of items, each with its number from 0 and its right targets: one counts where each target has such a label."""
+    """Count the items with unknown labels; each item has its number from 0 and its references, and counts where each of
+    them has such a label.
+    """
     found: list[int] = []
     any_known = False
     for number, targets in items:
@@ -64,7 +70,7 @@ def unknown_labels(items: Iterable[tuple[int, Sequence[Ids]]]) -> Unknown:
 
 
 def stored_targets(store: PairStore) -> Iterator[tuple[int, Sequence[Ids]]]:
-    """The targets of a store, as `unknown_labels` takes them."""
+    """Yield the targets of a store, as `unknown_labels` takes them."""
     return ((store.origin(index), [store.arrays(index)[1]]) for index in range(len(store)))
 
 

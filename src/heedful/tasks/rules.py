@@ -17,7 +17,7 @@ NGRAM_METRICS = ("bleu", "multi-bleu")
 
 @runtime_checkable
 class Measured(Protocol):
-    """What of a recipe's `evaluation` table a task looks at."""
+    """Part of a recipe's `evaluation` table that a task checks."""
 
     @property
     def metrics(self) -> Sequence[str]:
@@ -61,12 +61,12 @@ class Sections(Protocol):
 
 
 class TaskRules(ABC):
-    """What a recipe for one task must satisfy."""
+    """Conditions that a recipe for one task must satisfy."""
 
     @property
     @abstractmethod
     def searches(self) -> bool:
-        """Whether outputs are found with beams."""
+        """True where outputs are found by beam search."""
 
     @abstractmethod
     def check(self, recipe: Sections) -> None:

@@ -88,11 +88,11 @@ class CheckpointFolder:
         return best
 
     def validated(self) -> list[Path]:
-        """The kept checkpoints that were written at a validation, oldest first."""
+        """List the kept checkpoints that were written at a validation, oldest first."""
         return [folder for folder in self._whole() if read_progress(folder).validated]
 
     def is_begun(self) -> bool:
-        """Whether training has come so far as to write a checkpoint, whatever has become of it."""
+        """Return whether training has ever written a checkpoint, whether or not it still exists."""
         return (self.folder / "last").exists() or bool(self._all())
 
     def tidy(self) -> None:
@@ -114,7 +114,7 @@ class CheckpointFolder:
                 (folder / OPTIMIZER).unlink()
 
     def _averaged(self) -> list[Path]:
-        """The newest validated checkpoints, and those that are damaged, which is said when they are used."""
+        """List the newest validated checkpoints, damaged ones included: loading them says what is wrong."""
         validated, damaged = [], []
         for folder in self._whole():
             try:
@@ -124,23 +124,23 @@ class CheckpointFolder:
         return [*validated[-self.keep :], *damaged]
 
     def _best(self, last: Path | None) -> Path | None:
-        """The best checkpoint, as the last one has it, there or not."""
+        """Return the best checkpoint, as recorded in the last one, whether or not it exists."""
         update = 0 if last is None else read_progress(last).best_update
         return self.folder / name_of(update) if update else None
 
     def _all(self) -> list[Path]:
-        """The checkpoints, oldest first, also those of which a part is gone, or that a kill left without their name."""
+        """List the checkpoints, oldest first, incomplete ones and those of a killed process included."""
         found = (NAMED.fullmatch(path.name) for path in self.folder.glob("*update-*"))
         return sorted({self.folder / (match[1] or match[2]) for match in found if match})
 
     def _whole(self) -> list[Path]:
-        """The checkpoints that have the files which each has, oldest first."""
+        """List the checkpoints that have all their files, oldest first."""
         for folder in self._all():
             restore_folder(folder)
         return [folder for folder in self._all() if (folder / FILE).is_file() and (folder / PROGRESS).is_file()]
 
     def _ways(self) -> str:
-        """What can be done where a checkpoint is not there."""
+        """Say what can be done where a checkpoint is missing."""
         if not (whole := self._whole()):
             return "Put it back from a copy, or begin another run: run=NAME."
         names = ", ".join(folder.name for folder in whole)
@@ -148,7 +148,7 @@ class CheckpointFolder:
 
 
 def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimiser's state by parameter name: "embed_target.weight/exp_avg", ..."""
+    """Return the optimiser's state by parameter name: "embed_target.weight/exp_avg", ..."""
     return {
         f"{name}/{part}": tensor
         for name, parameter in model.named_parameters()

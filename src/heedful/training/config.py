@@ -16,8 +16,8 @@ Threads = Annotated[int, Field(gt=0, le=1024)]  # many thousands end the process
 
 
 class ScheduledSampling(Config, ABC):
-    """How the decoder's gold inputs give way to the model's own predictions: `kind` is the curve of p_gold, the
-    probability that an input token stays the gold one, over updates i.
+    """Schedule by which the decoder's reference inputs give way to the model's own predictions: `kind` is the curve of
+    p_gold, the probability that an input token stays the reference one, over updates i.
     """
 
     kind: str

@@ -19,7 +19,8 @@ from heedful.text.vocabulary import PAD
 
 
 def ctc_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
-    """-ln p(l | x) of each sentence, where p(l | x) sums over all paths that become l. [Graves 2006, Eq. 3, 12]
+    """Compute -ln p(l | x) of each sentence, where p(l | x) sums over all paths that collapse to l. [Graves 2006, Eq.
+    3, 12]
 
     `labels` are targets without EOS, PAD behind them. In float32 at least. A target that its positions cannot hold
     gives infinity: `check_feasible` finds it before training.
@@ -47,19 +48,23 @@ def _float(logits: Tensor) -> Tensor:
 
 
 def needed_positions(target: Sequence[int] | NDArray[np.int32]) -> int:
-    """U symbols need U positions, and each symbol that repeats the one before it a blank in between."""
+    """Return how many positions a target needs: one a symbol, and a blank before each symbol that repeats the one
+    before it.
+    """
     ids = np.asarray(target)
     return len(ids) + int(np.count_nonzero(ids[1:] == ids[:-1]))
 
 
 def impossible_pairs(store: PairStore, positions: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The numbers of the pairs whose targets need more than their `positions`, one a pair."""
+    """Return the numbers of the pairs whose targets need more than their `positions`, one a pair."""
     needed = np.array([needed_positions(store.arrays(number)[1]) for number in range(len(store))], np.int64)
     return np.flatnonzero(positions < needed)
 
 
 def check_feasible(split: Literal["training", "dev"], store: PairStore, positions: NDArray[np.integer]) -> None:
-    """Raises ConfigError that counts the impossible pairs of a split, names the first, and says how to go on."""
+    """Check that CTC can align the pairs of a split. Raises ConfigError that counts the impossible ones, names the
+    first, and says how to go on.
+    """
     found = impossible_pairs(store, positions)
     if not len(found):
         return

@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def stop_on_termination() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so that what is open is closed and the user is told.
+    """Turn SIGTERM into KeyboardInterrupt, as Ctrl-C does, so that open files are closed and the user is told.
 
     Outside the main thread, where Python allows no handlers, nothing is changed.
     """
@@ -25,7 +25,7 @@ def stop_on_termination() -> Iterator[None]:
 
 @contextmanager
 def stop_on_signal() -> Iterator[Callable[[], bool]]:
-    """A function that tells whether a stop was asked for. After the first signal the former handlers are back.
+    """Yield a function that tells whether a stop was requested. After the first signal the former handlers are back.
 
     Outside the main thread, where Python allows no handlers, nothing is caught and the answer stays False.
     """

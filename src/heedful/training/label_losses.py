@@ -11,8 +11,8 @@ from heedful.training.objective import SmoothingOver, smoothed_target
 def position_losses(
     answer: Prediction, labels: Int[Tensor, "B T"], epsilon: float, over: SmoothingOver
 ) -> tuple[Float[Tensor, " B"], Float[Tensor, " B"]]:
-    """-sum q log softmax(logits) over the places of each sentence, with q from `smoothed_target`, and the same without
-    smoothing. Raises ValueError unless there is one label a place.
+    """Compute -sum q log softmax(logits) over the positions of each sentence, with q from `smoothed_target`, and the
+    same without smoothing. Raises ValueError unless there is one label a position.
     """
     if labels.shape != answer.mask.shape or bool(((labels != PAD) != answer.mask).any()):
         places = answer.mask.sum(dim=1).tolist()

@@ -28,14 +28,14 @@ from heedful.training.scheduled import shares
 
 
 class Validation(NamedTuple):
-    """What a validation found: named values to log, and the one number that chooses (higher is better)."""
+    """Result of a validation: named values to log, and the one number that chooses checkpoints (higher is better)."""
 
     values: dict[str, float]
     score: float
 
 
 class Outcome(NamedTuple):
-    """How training ended."""
+    """Result of a training."""
 
     progress: TrainingProgress
     reason: str  # "max_updates" | "max_minutes" | "patience"
@@ -98,7 +98,7 @@ class Trainer:
         return Outcome(progress, reason)
 
     def update(self, update: int, batch_at: Callable[[int], Batch]) -> "Updated":
-        """The update of this number, from 1: one optimiser step over `accumulate` batches.
+        """Carry out the update of this number, from 1: one optimiser step over `accumulate` batches.
 
         Losses and gradients are added up, and divided once by the number of tokens. Raises Diverged.
         """
@@ -199,7 +199,9 @@ class Sums(NamedTuple):
 
 
 def added_up(losses: list[Loss], norm: Tensor) -> tuple[Sums, float]:
-    """The sums of all batches and the gradient's norm, fetched from the device at once: an update waits for it once."""
+    """Add up the sums of all batches, and fetch them and the gradient's norm from the device at once: an update waits
+    for it once.
+    """
     smoothed, nll = (
         torch.stack([getattr(loss, name).detach() for loss in losses]).sum() for name in ("smoothed", "nll")
     )
@@ -208,7 +210,7 @@ def added_up(losses: list[Loss], norm: Tensor) -> tuple[Sums, float]:
 
 
 class Updated(NamedTuple):
-    """What one update saw."""
+    """Statistics of one update."""
 
     total: Sums
     gradient_norm: float  # before clipping
@@ -217,7 +219,7 @@ class Updated(NamedTuple):
 
 
 def _joined(window: Window, updated: Updated, seconds: float) -> Window:
-    """The window and one more update."""
+    """Add one update to the window."""
     return Window(
         window.smoothed + updated.total.smoothed,
         window.nll + updated.total.nll,

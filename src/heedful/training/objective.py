@@ -50,7 +50,7 @@ def in_precision(config: TrainingConfig, device: torch.device) -> torch.autocast
 
 
 class Objective(ABC):
-    """What training minimises for one task, as its settings say; float32 sums whatever the precision."""
+    """Objective that training minimises for one task and its settings; float32 sums whatever the precision."""
 
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
@@ -77,10 +77,11 @@ class SmoothedTarget(NamedTuple):
 
 
 def smoothed_target(n_classes: int, epsilon: float, over: SmoothingOver) -> SmoothedTarget:
-    """Three conventions of label smoothing [Szegedy 2016, section 7; Vaswani 2017, 5.4], which share epsilon among
+    """Return the smoothed target distribution, by one of three conventions of who shares epsilon.
 
-    "all" V classes (the true one keeps 1 - epsilon + epsilon / V; torch), the V - 1 "others" (tensor2tensor), or
-    the V - 2 others that are not padding ("non_pad"; the Annotated Transformer).
+    They are "all" V classes (the true one keeps 1 - epsilon + epsilon / V; torch), the V - 1 "others" (tensor2tensor),
+    or the V - 2 others that are not padding ("non_pad"; the Annotated Transformer). [Szegedy 2016, section 7;
+    Vaswani 2017, 5.4]
     """
     sharers = {"all": n_classes, "others": n_classes - 1, "non_pad": n_classes - 2}[over]
     if sharers < 1:
@@ -96,7 +97,7 @@ def label_smoothed_cross_entropy(
     epsilon: float = 0.0,
     over: SmoothingOver = "all",
 ) -> Loss:
-    """-sum q log softmax(hidden @ output_weight^T) over the real target tokens, with q from `smoothed_target`.
+    """Compute -sum q log softmax(hidden @ output_weight^T) over the real target tokens, with q from `smoothed_target`.
 
     The product, the softmax and their gradient go through [chunk V] pieces, so [B T V] is never held.
     """
@@ -167,8 +168,8 @@ def one_position_loss(
     epsilon: float = 0.0,
     over: SmoothingOver = "all",
 ) -> Loss:
-    """T times the loss at one of each sentence's T positions, all as likely: its mean is the loss of all positions, its
-    variance is larger. The output layer is computed at one position a sentence only.
+    """Compute T times the loss at one random position of each sentence's T positions: its mean is the loss of all
+    positions, its variance is larger. The output layer is computed at one position a sentence only.
     """
     lengths = (tgt_out != PAD).sum(dim=1)
     drawn = torch.rand(len(lengths), device=lengths.device) * lengths
@@ -184,7 +185,7 @@ def loss_at(
     epsilon: float = 0.0,
     over: SmoothingOver = "all",
 ) -> Loss:
-    """The loss at these positions, each times the length T of its sentence; counted as that of all positions."""
+    """Compute the loss at these positions, each times the length T of its sentence; counted as that of all positions."""
     rows = torch.arange(len(places), device=places.device)
     lengths = (tgt_out != PAD).sum(dim=1)
     read, labels = hidden[rows, places][:, None], tgt_out[rows, places][:, None]  # [B 1 D], [B 1]

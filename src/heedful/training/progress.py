@@ -16,8 +16,8 @@ WAY_OUT = "Put the checkpoint back from a copy, or make a model of the others: h
 
 @dataclass(frozen=True)
 class Window:
-    """What was measured since the last log line: sums in nats over `count` tokens, of norms over updates, and of the
-    decoder's input tokens, how many scheduled sampling replaced, and how many became others.
+    """Statistics since the last log line: sums in nats over `count` tokens, of norms over updates, and of the decoder's
+    input tokens, how many scheduled sampling replaced, and how many became others.
     """
 
     smoothed: float = 0.0
@@ -33,7 +33,7 @@ class Window:
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """How far training has come. Data position and randomness follow from `update`, so that is all there is."""
+    """Progress of a training. Data position and randomness follow from `update`, so nothing else is kept."""
 
     update: int = 0
     seconds: float = 0.0  # of training, over all resumptions
@@ -77,8 +77,8 @@ def name_of(update: int) -> str:
 
 
 def _made(kind: type[KindT], facts: dict[str, Any]) -> KindT:
-    """A record of these values. Raises ValueError for a value of another type or out of range, TypeError for a key
-    that there is not.
+    """Make a record of these values. Raises ValueError for a value of another type or out of range, TypeError for an
+    unknown key.
     """
     for field in fields(kind):
         value = facts.get(field.name, field.default)

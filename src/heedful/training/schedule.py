@@ -4,7 +4,7 @@ from heedful.training.config import TrainingConfig
 
 
 def noam(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """factor * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5). [Vaswani 2017, 5.3, Eq. 3]"""
+    """Compute factor * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5). [Vaswani 2017, 5.3, Eq. 3]"""
     _check(step)
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
@@ -24,7 +24,7 @@ def linear(step: int, peak: float, warmup_steps: int, max_updates: int) -> float
 
 
 def learning_rate(config: TrainingConfig, d_model: int, step: int) -> float:
-    """The rate that the configuration asks for at this update."""
+    """Return the learning rate of this update under a configuration."""
     if config.schedule == "noam":
         return noam(step, d_model, config.warmup_steps, config.learning_rate)
     if config.schedule == "inverse_sqrt":

@@ -37,8 +37,8 @@ class Mixed(NamedTuple):
 
 
 def p_gold(schedule: AnyScheduledSampling, step: int) -> float:
-    """The probability that an input token stays the gold one: linear max(floor, k - c i), exponential k^i, inverse
-    sigmoid k / (k + exp(i / k)), i = step. [Bengio 2015, 2.4]
+    """Return the probability that an input token stays the reference one: linear max(floor, k - c i), exponential k^i,
+    inverse sigmoid k / (k + exp(i / k)), i = step. [Bengio 2015, 2.4]
 
     tensor2tensor's setting is the other one, the probability of a prediction: 1 - p_gold.
     """
@@ -52,7 +52,7 @@ def p_gold(schedule: AnyScheduledSampling, step: int) -> float:
 
 
 def preview(config: TrainingConfig) -> list[tuple[int, float]]:
-    """(update, p_gold) at the first update and at each quarter of the way to the last; empty without a schedule."""
+    """List (update, p_gold) at the first update and at each quarter of the way to the last; empty without a schedule."""
     schedule, last = config.scheduled_sampling, config.max_updates
     if schedule is None:
         return []
@@ -61,7 +61,9 @@ def preview(config: TrainingConfig) -> list[tuple[int, float]]:
 
 
 def shares(schedule: AnyScheduledSampling | None, update: int, window: Window) -> dict[str, float]:
-    """What a log line says of scheduled sampling: p_gold now, and the shares of inputs replaced and changed."""
+    """Return the fields of a log line about scheduled sampling: p_gold now, and the shares of inputs replaced and
+    changed.
+    """
     if schedule is None:
         return {}
     inputs = max(1, window.inputs)
@@ -73,8 +75,8 @@ def shares(schedule: AnyScheduledSampling | None, update: int, window: Window) -
 
 
 def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> Mixed:
-    """The batch that this update is trained on: each gold input is kept with probability p_gold(update), or else
-    replaced by what the model predicts at its place. [Bengio 2015, 2.4; Mihaylova 2019]
+    """Return the batch that this update is trained on: each reference input is kept with probability p_gold(update), or
+    else replaced by the model's prediction at its position. [Bengio 2015, 2.4; Mihaylova 2019]
 
     BOS is never replaced, and no prediction is PAD, BOS or EOS: a decoder reads none of them in use. The first pass has
     no gradient and the mode of the second, dropout included: on small data a model without dropout soon predicts the
@@ -98,7 +100,7 @@ def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> Mi
 def _predicted(
     model: Seq2Seq, batch: Batch, chosen: Bool[Tensor, "B T"], schedule: ScheduledSampling, config: TrainingConfig
 ) -> Int[Tensor, " M"]:
-    """What the model says in place of the chosen inputs, row by row: input t is predicted by position t - 1."""
+    """Predict the chosen inputs, row by row: input t is predicted by position t - 1."""
     with in_precision(config, batch.src.device):
         hidden = model(batch.src, batch.src_mask, batch.tgt_in)[:, :-1][chosen[:, 1:]]  # [M D]
         size = max(1, CHUNK_ELEMENTS // len(model.output_weight()))
@@ -106,7 +108,9 @@ def _predicted(
 
 
 def _chosen_ids(logits: Tensor, schedule: ScheduledSampling) -> Tensor:
-    """[M] of [M V]. A draw is the largest of the logits with Gumbel noise, -log of an exponential variable."""
+    """Choose ids [M] from logits [M V]. A draw is the largest of the logits with Gumbel noise, -log of an exponential
+    variable.
+    """
     logits[:, [PAD, BOS, EOS]] = -math.inf
     if schedule.prediction == "sampled":
         logits = logits - torch.empty_like(logits).exponential_().log()
