@@ -87,7 +87,9 @@ def _parts(dotted: str) -> list[str]:
 
 
 def place_of(paths: Sequence[Sequence[str]], layers: Sequence[Layer]) -> str:
-    """Return the origin to show before a message: that of the path set last; of paths set together, that of the first."""
+    """Return the origin to show before a message: that of the path set last; of paths
+    set together, that of the first.
+    """
     for layer in reversed(layers):
         for path in paths:
             origin = origin_of(path, [layer])

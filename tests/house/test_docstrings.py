@@ -16,8 +16,8 @@ Until Visible With Without
 NO_VERB = QUESTION | set(OTHER_WORDS.split())
 NOUN = re.compile(r"\w+(tion|sion|ness|ity|ance|ence|ism)$|\w*[^s]s$")  # "Rows", "Raises", "Attention"
 UNFINISHED = """
-cli/ data/ datasets/ decoding/ evaluation/ export/ gallery/ inspection/ pipeline/ recipe/
-records/ text/
+cli/ decoding/ evaluation/ export/ gallery/ inspection/ pipeline/
+
 """
 
 

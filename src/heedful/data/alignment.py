@@ -28,7 +28,8 @@ class _Found(NamedTuple):
 
 
 def align_pairs(pairs: Sequence[tuple[Ids, Ids]]) -> list[Places]:
-    """For each pair, the source place (from 0) of each target unit. Neither side may be empty. [Vogel 1996]
+    """Align pairs: for each pair, the source position (from 0) of each target unit. Neither side may be empty. [Vogel
+    1996]
 
     p(y, a | x) = prod_j p(a_j - a_j-1) t(y_j | x_a_j), both learned by expectation maximisation, t from Model 1's. It
     prefers no direction: jumps start equally probable, and reversed pairs are learned as well as parallel ones.
@@ -56,7 +57,7 @@ def align_pairs(pairs: Sequence[tuple[Ids, Ids]]) -> list[Places]:
 
 
 def _moves(jump: Reals, n_places: int) -> tuple[Places, Reals]:
-    """Which jump leads from a place to another, and its probability; row 0 starts before the first place."""
+    """Return where a jump leads from each position, and its probability; row 0 starts before the first position."""
     places = np.arange(n_places)
     which = np.clip(places - np.arange(-1, n_places)[:, None], -WIDEST, WIDEST) + WIDEST  # [1 + I I]
     moves = jump[which]
@@ -84,7 +85,7 @@ def _expect(emission: Reals, jump: Reals) -> _Found:
 
 
 def _best(emission: Reals, jump: Reals) -> Places:
-    """The most probable places [J]; of equally probable ones the earlier."""
+    """Return the most probable positions [J]; of equally probable ones the earlier."""
     _, moves = _moves(jump, emission.shape[1])
     log_moves, log_emission = np.log(moves), np.log(emission)
     score = log_moves[0] + log_emission[0]

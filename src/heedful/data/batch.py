@@ -42,13 +42,13 @@ class Batch(NamedTuple):
         return int((self.tgt_out != PAD).sum())
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on a device."""
+        """Copy the batch to a device."""
         moved = (tensor.to(device, non_blocking=True) for tensor in self[:4])
         return Batch(*moved, indices=self.indices)
 
 
 def collate(pairs: Sequence[tuple[SideIds, SideIds]], indices: Sequence[int]) -> Batch:
-    """(source ids, target ids), without BOS and EOS, to a batch; `indices` are the numbers of the pairs."""
+    """Make a batch of (source ids, target ids), without BOS and EOS; `indices` are the numbers of the pairs."""
     source_lengths = np.array([len(source) for source, _ in pairs])
     target_lengths = np.array([len(target) for _, target in pairs])
     rows = np.arange(len(pairs))
@@ -68,7 +68,7 @@ def collate(pairs: Sequence[tuple[SideIds, SideIds]], indices: Sequence[int]) ->
 
 
 def labels_of(tgt_out: Int[Tensor, "B T"]) -> Int[Tensor, "B _"]:
-    """The targets without EOS, which nobody has to predict: its place becomes PAD, and the last column goes."""
+    """Return the targets without EOS, which is not predicted: its position becomes PAD, and the last column goes."""
     return tgt_out.masked_fill(tgt_out == EOS, PAD)[:, :-1]
 
 
@@ -78,7 +78,7 @@ def load_batch(
     tokenizers: Tokenizers | None = None,
     sampling_seed: int | None = None,
 ) -> Batch:
-    """The batch of these pairs of a store.
+    """Make the batch of these pairs of a store.
 
     With `tokenizers` that sample and a `sampling_seed`, the texts are cut anew at random, as the seed and the number of
     the pair decide. Such a pair may be longer than the plan assumed.
@@ -95,7 +95,8 @@ def load_batch(
 
 @final
 class BatchPlan:
-    """Which pairs make up which batch, over endless epochs: a function of the lengths, the budget and the seed alone.
+    """Plan of which pairs make up which batch, over endless epochs: a function of the lengths, the budget and the seed
+    alone.
 
     A batch has rows * longest tokens, PAD and EOS counted, on the larger of its two sides: at most `max_tokens`. A pair
     that alone has more is a batch of its own. Pairs lie in the order of their longer side, and those with an equally
@@ -105,7 +106,7 @@ class BatchPlan:
     """
 
     def __init__(self, source_lengths: Lengths, target_lengths: Lengths, max_tokens: int, seed: int) -> None:
-        """Lengths are those of the pairs in tokens, without EOS."""
+        """Plan batches of pairs of these lengths, in tokens without EOS."""
         if len(source_lengths) != len(target_lengths) or len(source_lengths) == 0:
             counts = f"{len(source_lengths)} and {len(target_lengths)}"
             raise ValueError(f"`source_lengths` and `target_lengths` must have one entry a pair, but have {counts}.")
@@ -119,11 +120,11 @@ class BatchPlan:
 
     @property
     def batches_per_epoch(self) -> int:
-        """How many batches it takes to see each pair once."""
+        """Number of batches in which each pair comes once."""
         return len(self._borders) - 1
 
     def epoch(self, number: int) -> list[Indices]:
-        """The batches of an epoch, counted from 0, each as the numbers of its pairs."""
+        """List the batches of an epoch, counted from 0, each as the numbers of its pairs."""
         if self._epoch is None or self._epoch[0] != number:
             rng = np.random.default_rng([self._seed, number])
             shuffled = rng.permutation(len(self._groups))
@@ -133,12 +134,12 @@ class BatchPlan:
         return self._epoch[1]
 
     def batch(self, index: int) -> Indices:
-        """A batch by its number since the start of training, counted from 0."""
+        """Return a batch by its number since the start of training, counted from 0."""
         epoch, place = divmod(index, self.batches_per_epoch)
         return self.epoch(epoch)[place]
 
     def padding_share(self, number: int) -> float:
-        """The share of PAD among all ids of an epoch, both sides together."""
+        """Return the share of PAD among all ids of an epoch, both sides together."""
         padded = real = 0
         for batch in self.epoch(number):
             for lengths in (self._source_lengths[batch] + 1, self._target_lengths[batch] + 1):
@@ -148,7 +149,7 @@ class BatchPlan:
 
 
 def _length_groups(source_lengths: Lengths, target_lengths: Lengths) -> NDArray[np.unsignedinteger]:
-    """For each pair the place of its two lengths in the order of batches; equal lengths have equal places.
+    """Rank each pair by its two lengths in the order of batches; equal lengths have equal ranks.
 
     By tables, not by sorting, and in the smallest type: numpy sorts 16-bit numbers in linear time.
     """
@@ -161,7 +162,7 @@ def _length_groups(source_lengths: Lengths, target_lengths: Lengths) -> NDArray[
 
 
 def _ranks(values: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
-    """For each value how many different smaller ones there are."""
+    """Count for each value how many different smaller ones there are."""
     present = np.zeros(int(values.max()) + 1, bool)
     present[values] = True
     ranks = np.cumsum(present) - 1
@@ -169,7 +170,9 @@ def _ranks(values: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
 
 
 def _cut(costs: Lengths, max_tokens: int) -> NDArray[np.int64]:
-    """The borders of batches along pairs in their order: the next batch is as long as rows * largest cost allows."""
+    """Return the borders of batches along pairs in their order: the next batch is as long as rows * largest cost
+    allows.
+    """
     borders = [0]
     while (start := borders[-1]) < len(costs):
         window = costs[start : start + max(1, max_tokens // int(costs[start]))]

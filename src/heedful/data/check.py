@@ -34,7 +34,7 @@ USUAL: dict[Labels, str] = {
 
 
 class Limits(NamedTuple):
-    """What training will do with the data."""
+    """Limits that training will put on the data."""
 
     max_length: int = 256  # tokens of a side, above which a pair is left out
     max_tokens: int = 4096  # of a batch
@@ -72,7 +72,7 @@ def read_splits(
 
 
 def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
-    """What is wrong within the splits and between them, errors first."""
+    """List the problems within the splits and between them, errors first."""
     findings = list(read.unreadable)
     for split, found in read.surveys.items():
         findings += check_split(found, read.readers[split])
@@ -87,7 +87,7 @@ def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
 
 
 def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
-    """What is odd within one split; `read` opens it again, for the texts of examples."""
+    """Yield the problems of one split; `read` opens it again, for the texts of examples."""
     for name, side in (("source", found.source), ("target", found.target)):
         yield from check_side(found.split, name, side)
     yield from check_rows(found)
@@ -108,7 +108,7 @@ def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
 
 
 def ratio_outliers(found: Survey) -> Numbers:
-    """The numbers of pairs whose length ratio (in characters) is more than RATIO_LIMIT off the median one.
+    """Return the numbers of pairs whose length ratio (in characters) is more than RATIO_LIMIT off the median one.
 
     Labels are as long as their names, whatever they stand for: where there are as many as nearly all pairs have, a pair
     is none.
@@ -124,7 +124,9 @@ def ratio_outliers(found: Survey) -> Numbers:
 
 
 def labelled(found: Survey) -> Labels | None:
-    """What has one label each, to judge by nearly all pairs: a word of the source, or the whole of it, or neither."""
+    """Return the units that have one label each, to judge by nearly all pairs: a word of the source, or the whole of
+    it, or neither.
+    """
     source, target = found.source.words, found.target.words
     if np.mean(source == target) >= NEARLY_ALL and np.median(source) > 1:
         return "word"
@@ -133,7 +135,7 @@ def labelled(found: Survey) -> Labels | None:
 
 
 def check_labels(found: Survey, limits: Limits) -> Iterator[Finding]:
-    """Pairs with another number of labels than the model wants, or, if it wants none, than nearly all pairs have.
+    """Find pairs with another number of labels than the model needs, or, if it needs none, than nearly all pairs have.
 
     One word as target is no label where it is spelt.
     """
@@ -160,7 +162,7 @@ def check_labels(found: Survey, limits: Limits) -> Iterator[Finding]:
 
 
 def check_new_labels(train: Survey, held_out: Survey, limits: Limits) -> Iterator[Finding]:
-    """Held-out pairs whose one label never stands in train, unless their model spells what it writes."""
+    """Find held-out pairs whose one label is missing from train, unless their model spells its outputs."""
     new = np.flatnonzero(~np.isin(held_out.target.hashes, train.target.hashes))
     if limits.labels is not None or limits.whole_words is False or labelled(train) != "source" or not len(new):
         return
@@ -171,13 +173,13 @@ def check_new_labels(train: Survey, held_out: Survey, limits: Limits) -> Iterato
 
 
 def _places(found: Survey, labels: Labels, *, tokens: bool = False) -> Numbers:
-    """What has a label, of each pair: words, or `tokens` where they are known."""
+    """Count the units that have a label, of each pair: words, or `tokens` where they are known."""
     source = found.source.tokens if tokens and found.source.tokens is not None else found.source.words
     return source if labels == "word" else np.ones_like(source)
 
 
 def check_overlap(train: Survey, held_out: Survey, *, allowed: bool) -> Iterator[Finding]:
-    """Pairs and sources that are in the training data as well as in a held-out split.
+    """Find pairs and sources that are in the training data as well as in a held-out split.
 
     Equal targets are no finding: words that sound alike, or answers from a small set, are common.
     """
@@ -219,6 +221,6 @@ def check_lengths(train: Survey, limits: Limits) -> Iterator[Finding]:
 
 
 def _texts(pairs: Iterable[Pair], numbers: Sequence[int]) -> list[Pair]:
-    """The pairs with these numbers (ascending)."""
+    """Read the pairs with these numbers (ascending)."""
     wanted = set(numbers)
     return [pair for number, pair in enumerate(islice(pairs, max(wanted) + 1)) if number in wanted]

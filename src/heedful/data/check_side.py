@@ -22,7 +22,7 @@ NAMED = 8  # characters that a finding names
 
 
 def check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
-    """What is odd on one side of a split, its `name` being source or target."""
+    """Yield the problems of one side of a split, its `name` being source or target."""
     empty = np.flatnonzero(side.words == 0)
     if len(empty):
         consequence = "Training leaves such pairs out" if split == "train" else "A held-out pair needs both sides"
@@ -49,7 +49,7 @@ def check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
 
 
 def _lost(split: str, name: str, side: Side) -> Finding:
-    """Texts that no model can write as they are, whatever it has learned."""
+    """Describe texts that no model can write as they are, whatever it has learned."""
     most = sorted(side.lost_symbols, key=lambda symbol: (-side.lost_symbols[symbol], symbol))
     more = f" and {len(most) - NAMED:,} others" if len(most) > NAMED else ""
     shown = ", ".join(names_of(symbol) if len(symbol) == 1 else repr(symbol) for symbol in most[:NAMED])
@@ -64,7 +64,7 @@ def _lost(split: str, name: str, side: Side) -> Finding:
 
 
 def check_rows(found: Survey) -> Iterator[Finding]:
-    """Lines that look like rows of a table: two tables are no pair of aligned files."""
+    """Find lines that look like rows of a table: two tables are no pair of aligned files."""
     shares = {name: side.rows / found.pairs for name, side in (("source", found.source), ("target", found.target))}
     rows = [name for name, share in shares.items() if share >= NEARLY_ALL_ROWS]
     if rows:
@@ -76,7 +76,7 @@ def check_rows(found: Survey) -> Iterator[Finding]:
 
 
 def check_first(found: Survey, read: Reader) -> Iterator[Finding]:
-    """A first pair of a word each among sentences, which may be names of columns."""
+    """Find a first pair of one word each among sentences, which may be names of columns."""
     sides = found.source.words, found.target.words
     if found.pairs < FEW_PAIRS or any(words[0] != 1 or np.median(words) < EXAMPLES for words in sides):
         return

@@ -44,13 +44,13 @@ class DataConfig(Config):
     _began_in: Path | None = PrivateAttr(default=None)
 
     def begun_in(self, folder: Path) -> "DataConfig":
-        """The same, whose relative paths begin in `folder` where they lead to nothing from here."""
+        """Return the same settings, with relative paths that lead to nothing from here taken from `folder`."""
         copy = self.model_copy()
         copy._began_in = folder
         return copy
 
     def place(self, path: str) -> str:
-        """Where a file or a folder of these settings is."""
+        """Return the path of a file or a folder of these settings."""
         if self._began_in is None or Path(path).exists() or not (self._began_in / path).exists():
             return path
         return str(self._began_in / path)

@@ -28,7 +28,7 @@ Reader = Callable[[], Iterable[Pair]]  # opens pairs anew at each call
 def read_pairs(
     paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target"
 ) -> Iterator[Pair]:
-    """The pairs of two aligned files, or of one table, one at a time; each file may be plain, .gz, a pipe, or "-".
+    """Read the pairs of two aligned files, or of one table, one at a time; each file may be plain, .gz, a pipe, or "-".
 
     Columns are named by the header of a .csv or .tsv, the keys of a .jsonl, or the schema of a .parquet. In a .csv or
     .tsv they may be numbers from 1 instead: then there is no header. A .tsv without a header has its source in column 1
@@ -52,17 +52,17 @@ def read_pairs(
 
 
 def reader(paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target") -> Reader:
-    """What opens these files anew at each call."""
+    """Return a function that opens these files anew at each call."""
     return partial(read_pairs, tuple(paths), source_column, target_column)
 
 
 def count_pairs(paths: Sequence[str | Path], source_column: str = "source", target_column: str = "target") -> int:
-    """The number of pairs, all of which are read: whatever is wrong with the files is found before any work."""
+    """Count the pairs and read all of them: whatever is wrong with the files is found before any work."""
     return sum(1 for _ in read_pairs(paths, source_column, target_column))
 
 
 class Fingerprint(NamedTuple):
-    """What tells one corpus from another."""
+    """Fingerprint that tells one corpus from another."""
 
     pairs: int
     sha256: str  # of the texts of the pairs in their order
@@ -88,7 +88,7 @@ class FingerprintedPairs:
 
 
 def fingerprint(pairs: Iterable[Pair]) -> Fingerprint:
-    """Of all these pairs."""
+    """Return the fingerprint of all these pairs."""
     watched = FingerprintedPairs(pairs)
     for _ in watched:
         pass
@@ -105,13 +105,13 @@ def refuse_tables(paths: Iterable[str | Path]) -> None:
 
 
 def _suffix(path: Path) -> str:
-    """The ending that says what a file is: the one before .gz, in lower case."""
+    """Return the ending that says what a file is: the one before .gz, in lower case."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:] if suffix != ".gz"]
     return suffixes[-1] if suffixes else ""
 
 
 def _table_kind(path: Path) -> str:
-    """What kind of table a single file is, by its name; by its first line, where the name does not say."""
+    """Return the format of a single file by its name; by its first line, where the name does not say."""
     if (suffix := _suffix(path)) in FORMATS:
         return suffix
     first = next((line for line in read_lines(path) if line.strip()), None)

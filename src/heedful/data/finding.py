@@ -8,7 +8,7 @@ EXAMPLES = 3
 
 
 class Finding(NamedTuple):
-    """Something that was found. `place` is split:number, numbers from 1 as lines have them."""
+    """Problem found in data. `place` is split:number, numbers from 1 as lines have them."""
 
     severity: Literal["error", "warning"]
     kind: str

@@ -26,7 +26,7 @@ class TranslationTable(NamedTuple):
     probability: NDArray[np.float64]  # sums to 1 for each source id
 
     def best(self, k: int, source_size: int) -> Ids:
-        """[source_size k]: the k most probable targets of each source id, best first; -1 where it has fewer.
+        """Return [source_size k]: the k most probable targets of each source id, best first; -1 where it has fewer.
 
         Of equally probable targets the lower id comes first.
         """

@@ -17,7 +17,7 @@ GZIP_MAGIC, UTF16_MARKS, UTF8_MARK = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff"), b"
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
-    """The lines of a file without their ends, one at a time; a name that ends in .gz is unpacked on the way.
+    """Read the lines of a file without their ends, one at a time; a file whose name ends in .gz is unpacked on the way.
 
     "-" is standard input; it and pipes can be read again, for a copy is kept while the process lives. `encoding` is
     "utf-8", or a published file's own if every string of bytes is valid in it, as in "latin-1". A byte order mark at
@@ -46,7 +46,7 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
 
 
 def _raw_lines(path: Path) -> Iterator[bytes]:
-    """The lines as bytes, with their ends."""
+    """Read the lines as bytes, with their ends."""
     try:
         with open_again(path) as raw, gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw as file:
             yield from file
@@ -59,7 +59,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
 
 
 def _binary(path: Path, number: int, raw: bytes) -> HeedfulError:
-    """What to say of a file that is no UTF-8 text at all."""
+    """Explain that a file is no UTF-8 text at all."""
     if raw.startswith(GZIP_MAGIC):
         hint = "It is compressed by gzip: give it a name that ends in .gz."
     elif raw.startswith(UTF16_MARKS):

@@ -28,7 +28,7 @@ class Near(NamedTuple):
 
 
 def near_duplicates(splits: Mapping[str, Reader], threshold: float = 0.8) -> list[Near]:
-    """The held-out sources with a training source at least so similar, the most similar first.
+    """List the held-out sources with a training source at least so similar, the most similar first.
 
     Candidates come from MinHash with locality-sensitive hashing, which can miss some near the threshold; the similarity
     itself is exact.
@@ -54,7 +54,7 @@ def near_duplicates(splits: Mapping[str, Reader], threshold: float = 0.8) -> lis
 
 
 def near_findings(splits: Mapping[str, Reader], threshold: float = 0.8) -> list[Finding]:
-    """The near-duplicates that are no exact copies, one warning a held-out split."""
+    """Report the near-duplicates that are no exact copies, one warning a held-out split."""
     found = [near for near in near_duplicates(splits, threshold) if plain(near.source) != plain(near.train_source)]
     findings = []
     for split in dict.fromkeys(near.split for near in found):

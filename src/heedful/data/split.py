@@ -20,7 +20,7 @@ HEADER = b"source\ttarget\n"
 
 
 class Sizes(NamedTuple):
-    """How many pairs to split off, and a seed that decides which."""
+    """Sizes of the splits to make, and the seed that assigns the pairs."""
 
     dev: int
     test: int
@@ -68,14 +68,14 @@ def write_splits(readers: Mapping[str, Reader], folder: Path) -> list[Path]:
 
 
 def splits_to_write(splits: Iterable[str], folder: Path) -> list[Path]:
-    """The files that `write_splits` will write. Raises ConfigError where one is there already."""
+    """List the files that `write_splits` will write. Raises ConfigError where one is there already."""
     paths = [folder / f"{split}.tsv" for split in splits]
     refuse_existing(folder, [path.name for path in paths])
     return paths
 
 
 def _assign(hashes: np.ndarray, dev: int, test: int, seed: int) -> np.ndarray:
-    """For each pair the place of its split in SPLITS; groups of equal sources are drawn until a split is full."""
+    """Assign each pair to a split, as its index in SPLITS; groups of equal sources are drawn until a split is full."""
     groups, group_of, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     order = np.random.default_rng(seed).permutation(len(groups))
     before = np.cumsum(counts[order]) - counts[order]  # pairs in the groups drawn before this one
@@ -88,7 +88,9 @@ def _assign(hashes: np.ndarray, dev: int, test: int, seed: int) -> np.ndarray:
 
 
 def _names(paths: Sequence[Path], folder: Path, split: str) -> list[Path]:
-    """train.en, train.de from a.en.gz, a.de.gz; train.source.txt, train.target.txt from two files in .txt."""
+    """Name the files: train.en, train.de from a.en.gz, a.de.gz; train.source.txt, train.target.txt from two files in
+    .txt.
+    """
     if len(paths) == 1:
         return [folder / f"{split}.tsv"]
     suffixes = [Path(path.name.removesuffix(".gz")).suffix for path in paths]

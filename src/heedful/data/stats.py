@@ -39,7 +39,7 @@ class SplitStats(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """How many pairs of a held-out split have their source, target, or both in the training data.
+    """Counts of the pairs of a held-out split that have their source, target, or both in the training data.
 
     Texts count as equal if they differ in case, Unicode form (NFKC) and white space only.
     """
@@ -69,7 +69,9 @@ class DataStats(NamedTuple):
 
 
 def data_stats(surveys: Mapping[str, Survey], max_tokens: int) -> DataStats:
-    """The statistics of the splits that `heedful.data.survey.survey` has read; the training split is called "train"."""
+    """Compute the statistics of the splits that `heedful.data.survey.survey` has read; the training split is called
+    "train".
+    """
     train = surveys.get("train")
     held_out = [found for split, found in surveys.items() if split != "train"]
     overlaps = [] if train is None else [overlap(train, found) for found in held_out]
@@ -78,20 +80,20 @@ def data_stats(surveys: Mapping[str, Survey], max_tokens: int) -> DataStats:
 
 
 def split_stats(found: Survey) -> SplitStats:
-    """The statistics of one split."""
+    """Compute the statistics of one split."""
     source, target = _side_stats(found.source), _side_stats(found.target)
     return SplitStats(found.split, found.pairs, duplicates(found.hashes), found.same, source, target)
 
 
 def overlap(train: Survey, held_out: Survey) -> Overlap:
-    """What a held-out split has in common with the training data."""
+    """Count the pairs of a held-out split that the training data have, too."""
     sides = ((held_out.source, train.source), (held_out.target, train.target), (held_out, train))
     counts = (len(found_in(mine.hashes, theirs.hashes)) for mine, theirs in sides)
     return Overlap(held_out.split, held_out.pairs, *counts)
 
 
 def worst_batch(train: Survey, max_tokens: int) -> WorstBatch | None:
-    """The largest batch of training, as the plan of batches makes it; None without a tokeniser."""
+    """Return the largest batch of training, as the plan of batches makes it; None without a tokeniser."""
     if train.source.tokens is None or train.target.tokens is None:
         return None
     source, target = train.source.tokens.astype(np.int32), train.target.tokens.astype(np.int32)
@@ -119,6 +121,6 @@ def _side_stats(side: Side) -> SideStats:
 
 
 def percentiles(lengths: Numbers, of: Sequence[int] = PERCENTILES) -> dict[int, int]:
-    """Lengths that so many per cent of the lines do not exceed; each is the length of some line."""
+    """Compute the lengths that so many per cent of the lines do not exceed; each is the length of some line."""
     values = np.percentile(lengths, of, method="inverted_cdf")
     return {percent: int(value) for percent, value in zip(of, values, strict=True)}

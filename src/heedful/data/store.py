@@ -59,7 +59,7 @@ class PairStore:
     """The pairs that training uses, by number; see `build_store` for which of a corpus these are."""
 
     def __init__(self, chunks: Sequence[pa.RecordBatch], facts: dict) -> None:
-        """`chunks` are record batches of a mapped file, `facts` what was noted when it was built."""
+        """Open a store: `chunks` are record batches of a mapped file, `facts` what was noted when it was built."""
         self._chunks = chunks
         self._sides = [(_Side.of(chunk.column("source_ids")), _Side.of(chunk.column("target_ids"))) for chunk in chunks]
         self._starts = [0, *np.cumsum([chunk.num_rows for chunk in chunks]).tolist()]
@@ -75,18 +75,18 @@ class PairStore:
         return self._starts[-1]
 
     def arrays(self, index: int) -> tuple[Ids, Ids]:
-        """The ids of a pair as views of the mapped file, without BOS and EOS."""
+        """Return the ids of a pair as views of the mapped file, without BOS and EOS."""
         chunk, row = self._place(index)
         source, target = self._sides[chunk]
         return source[row], target[row]
 
     def ids(self, index: int) -> tuple[list[int], list[int]]:
-        """The ids of a pair, without BOS and EOS."""
+        """Return the ids of a pair, without BOS and EOS."""
         source, target = self.arrays(index)
         return source.tolist(), target.tolist()
 
     def pair(self, index: int) -> Pair:
-        """The texts of a pair."""
+        """Return the texts of a pair."""
         chunk, row = self._place(index)
         return Pair(
             self._chunks[chunk].column("source")[row].as_py(), self._chunks[chunk].column("target")[row].as_py()
@@ -100,7 +100,7 @@ class PairStore:
                 yield origin, Pair(source, target)
 
     def origin(self, index: int) -> int:
-        """The place of a pair in the corpus it came from, counted from 0."""
+        """Return the position of a pair in the corpus it came from, counted from 0."""
         chunk, row = self._place(index)
         return self._chunks[chunk].column("origin")[row].as_py()
 
@@ -200,14 +200,14 @@ class _Chunk(NamedTuple):
 
 
 class _Limits(NamedTuple):
-    """Which pairs are kept."""
+    """Limits that decide which pairs are kept."""
 
     max_length: int
     possible: Possible | None
 
 
 def _encoded(pairs: Iterable[Pair], tokenizers: Tokenizers, limits: _Limits, dropped: Counter[str]) -> Iterator[_Chunk]:
-    """The pairs to keep with their ids, chunk by chunk; counts the others in `dropped`."""
+    """Encode the pairs to keep, chunk by chunk; count the others in `dropped`."""
     stream, start = iter(pairs), 0
     while batch := list(islice(stream, CHUNK)):
         sources = tokenizers.source.encode_all([pair.source for pair in batch])

@@ -53,7 +53,7 @@ class Survey(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """How many pairs the split has."""
+        """Number of pairs of the split."""
         return len(self.hashes)
 
 
@@ -74,7 +74,7 @@ class _Counter:
     """The running account of one side."""
 
     def __init__(self, tokenizer: Tokenizer | None, *, gives_back: bool = False) -> None:
-        """With `gives_back`, what is encoded is decoded, too, and compared."""
+        """Prepare to count; with `gives_back`, what is encoded is decoded, too, and compared."""
         self._tokenizer, self._gives_back = tokenizer, gives_back
         self._characters, self._words, self._tokens, self._lost = array("q"), array("q"), array("q"), array("q")
         self._lost_symbols: Counter[str] = Counter()
@@ -115,7 +115,7 @@ class _Counter:
             self._lost_symbols.update((had - has).keys())
 
     def side(self) -> Side:
-        """What was counted."""
+        """Return the counts."""
         columns = (self._characters, self._words, self._tokens, self._lost)
         characters, words, tokens, lost = (np.array(column, np.int64) for column in columns)
         hashes = np.array(self._hashes, np.uint64)
@@ -136,20 +136,20 @@ class _Counter:
 
 
 def text_hash(text: str) -> int:
-    """64 bits of a text as `plain` has it."""
+    """Hash a text, as `plain` has it, to 64 bits."""
     return int.from_bytes(hashlib.blake2b(plain(text).encode(), digest_size=8).digest(), "little")
 
 
 def plain(text: str) -> str:
-    """A text without what is only its dress: case, Unicode form (NFKC), white space."""
+    """Normalise a text for comparison: case, Unicode form (NFKC) and white space are levelled."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def duplicates(hashes: NDArray[np.uint64]) -> int:
-    """How many entries repeat an earlier one."""
+    """Count the entries that repeat an earlier one."""
     return len(hashes) - len(np.unique(hashes))
 
 
 def found_in(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> Numbers:
-    """The numbers of the entries that are among the others."""
+    """Return the numbers of the entries that are among the others."""
     return np.flatnonzero(np.isin(hashes, others))

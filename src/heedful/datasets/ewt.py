@@ -57,7 +57,7 @@ class Ewt(DataSet):
 
 
 def read_conllu(path: Path) -> Iterator[Pair]:
-    """The words of each sentence of a CoNLL-U file and their UPOS tags.
+    """Read the words of each sentence of a CoNLL-U file and their UPOS tags.
 
     Comments, the surface forms of several words (`3-4`) and words that are not written (`3.1`) are left out. Raises
     HeedfulError with the line where it has not ten columns, or a word is none: a blank in it would part it in two.

@@ -37,7 +37,7 @@ class DigitStrings(DataSet):
     """Three to five digits by one speaker, spelled out in the target. Each take is used as often as any other."""
 
     def __init__(self, folder: Path | None, pairs: int) -> None:
-        """`folder` holds recordings/ or recordings.zip; `pairs` are the strings of train."""
+        """Prepare the data set; `folder` holds recordings/ or recordings.zip, `pairs` counts the strings of train."""
         self.about = About(
             name=NAME,
             description=f"spoken digits, {SHORTEST} to {LONGEST} in a string: .wav files to words",
@@ -78,7 +78,7 @@ class DigitStrings(DataSet):
 
 
 def read_takes(place: Path) -> dict[str, list[Take]]:
-    """The takes of each speaker in the order of their names, from a folder or an archive of .wav files."""
+    """Read the takes of each speaker in the order of their names, from a folder or an archive of .wav files."""
     if place.is_dir():
         names = [path.name for path in place.iterdir()]
     else:
@@ -95,7 +95,7 @@ def read_takes(place: Path) -> dict[str, list[Take]]:
 
 
 def strings(voices: Sequence[Sequence[Take]], seed: str) -> Iterator[Pair]:
-    """Endless strings of digits, of each speaker in turn; a function of the takes and the seed."""
+    """Yield endless strings of digits, of each speaker in turn; a function of the takes and the seed."""
     rng = random.Random(f"{NAME} {seed}")
     streams = [_shuffled(voice, rng) for voice in voices]
     while True:
@@ -105,6 +105,6 @@ def strings(voices: Sequence[Sequence[Take]], seed: str) -> Iterator[Pair]:
 
 
 def _shuffled(takes: Sequence[Take], rng: random.Random) -> Iterator[Take]:
-    """All takes in a random order, again and again."""
+    """Yield all takes in a random order, again and again."""
     while True:
         yield from rng.sample(takes, len(takes))

@@ -20,7 +20,7 @@ PREFIX = "histnorm-"
 
 
 class _HistnormCorpus(NamedTuple):
-    """What is known of one of the data sets."""
+    """Facts about one of the data sets."""
 
     language: str
     what: str
@@ -77,7 +77,7 @@ class Histnorm(DataSet):
 
 
 def read_forms(path: Path) -> Iterator[Pair]:
-    """The first two columns of each line, without blanks around them; lines that lack one of the two are left out.
+    """Read the first two columns of each line, without blanks around them; lines that lack one of the two are left out.
 
     Such are the ends of sentences, and a word here and there for which the editors gave no modern form.
     """

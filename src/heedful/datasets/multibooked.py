@@ -67,7 +67,7 @@ class MultiBooked(DataSet):
         return [Pair(" ".join(words), " ".join(tags)) for words, tags, _ in self._sentences(split)]
 
     def overlapping(self, split: str) -> int:
-        """How many spans of a split have no tags, for they overlap others: see `tagged`."""
+        """Count the spans of a split that have no tags, for they overlap others: see `tagged`."""
         return sum(len(sentence.left_out) for sentence in self._sentences(split))
 
     def fetch(self, progress: Callable[[DownloadProgress], None] | None = None) -> list[Path]:
@@ -88,7 +88,7 @@ def _file(split: str) -> PublishedFile:
 
 
 def read_opinions(path: Path) -> Iterator[TaggedSentence]:
-    """The sentences of a JSON file of SemEval-2022, task 10, as `tagged` has them.
+    """Read the sentences of a JSON file of SemEval-2022, task 10, as `tagged` has them.
 
     Raises HeedfulError with the number of the sentence where it is not of that form.
     """
@@ -109,7 +109,7 @@ def read_opinions(path: Path) -> Iterator[TaggedSentence]:
 
 
 def _spans(words: list[str], opinion: dict[str, Any]) -> Iterator[Span]:
-    """The spans of an opinion. One in several pieces is several spans; a part of a word stands for the word."""
+    """Yield the spans of an opinion. One in several pieces is several spans; a part of a word stands for the word."""
     for key, kind in KINDS.items():
         for offsets in opinion[key][1]:
             start, end = map(int, offsets.split(":"))
@@ -120,7 +120,7 @@ def _spans(words: list[str], opinion: dict[str, Any]) -> Iterator[Span]:
 
 
 def _places(words: list[str]) -> Iterator[tuple[int, int]]:
-    """Where each word begins and ends, in characters, with one blank between them."""
+    """Yield the start and the end of each word, in characters, with one blank between words."""
     start = 0
     for word in words:
         yield start, start + len(word)
@@ -128,7 +128,8 @@ def _places(words: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def tagged(words: list[str], spans: Iterable[Span]) -> TaggedSentence:
-    """The tags of the spans. Of overlapping ones the longest is kept; of equally long ones the first, then a target.
+    """Tag the words of a sentence by spans. Of overlapping ones the longest is kept; of equally long ones the first,
+    then a target.
 
     A span that several opinions share counts once.
     """

@@ -14,7 +14,7 @@ from heedful.errors import ConfigError
 
 
 class About(NamedTuple):
-    """What to know of a data set before it is fetched."""
+    """Facts about a data set, known before it is fetched."""
 
     name: str
     description: str
@@ -33,14 +33,16 @@ class DataSet(ABC):
 
     @abstractmethod
     def read(self, split: str) -> Iterable[Pair]:
-        """The pairs of a split in their order. Where a source has several right targets, dev and test have it once."""
+        """Read the pairs of a split in their order. Where a source has several right targets, dev and test have it
+        once.
+        """
 
     def references(self, split: str) -> list[list[str]]:
-        """All right targets for each pair of `read(split)`, in the same order."""
+        """Return all right targets of each pair of `read(split)`, in the same order."""
         return [[pair.target] for pair in self.read(split)]
 
     def tokenised_references(self, split: str) -> list[str] | None:
-        """The references in the form that the published protocol scores, where it has one of its own."""
+        """Return the references in the form that the published protocol scores, where it has one of its own."""
         self.require(split)
         return None
 

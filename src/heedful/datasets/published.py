@@ -24,14 +24,16 @@ class PublishedFile(NamedTuple):
 
 @final
 class Place:
-    """Where the files of a data set are: in a local copy, or in the cache, into which they are downloaded at need."""
+    """Location of a data set's files: a local copy, or the cache, into which they are downloaded at need."""
 
     def __init__(self, base_url: str, folder: Path | None, cache: Path) -> None:
-        """`folder` is a local copy, and then nothing is downloaded."""
+        """Set the location; with a local copy, `folder`, nothing is downloaded."""
         self._base_url, self._folder, self._cache = base_url.rstrip("/"), folder, cache
 
     def path(self, file: PublishedFile, progress: Callable[[DownloadProgress], None] | None = None) -> Path:
-        """The checked file. Raises HeedfulError where it cannot be had, or is not the published one."""
+        """Return the path of a checked file. Raises HeedfulError where it cannot be had, or is not
+        the published one.
+        """
         if self._folder is not None:
             found = [path for name in (file.name, f"{file.name}.gz") if (path := self._folder / name).is_file()]
             if not found:
@@ -61,6 +63,6 @@ def _counted(path: Path, file: PublishedFile) -> Path:
 
 
 def default_cache() -> Path:
-    """Where downloads are kept: heedful/data in the user's cache folder."""
+    """Return the folder of downloads: heedful/data in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "heedful" / "data"

@@ -21,7 +21,7 @@ RESEARCH = "none stated for the sentences; for research (files from harvardnlp/s
 
 
 class _ClassificationCorpus(NamedTuple):
-    """What is known of one of the data sets."""
+    """Facts about one of the data sets."""
 
     description: str
     labels: tuple[str, ...]  # label n of the files is the n-th
@@ -78,7 +78,7 @@ class SentenceClassification(DataSet):
         self._place = place
 
     def read(self, split: str) -> Iterable[Pair]:
-        """The sentences of a split with their labels, in the order of the files."""
+        """Read the sentences of a split with their labels, in the order of the files."""
         self.require(split)
         files = self._corpus.files
         if split == "test" or "dev" in files:
@@ -95,7 +95,7 @@ class SentenceClassification(DataSet):
 
 
 def read_labelled(path: Path, labels: tuple[str, ...], encoding: str) -> Iterator[Pair]:
-    """The pairs of a file with lines of the form `NUMBER words`; NUMBER is the place of the label, from 0.
+    """Read the pairs of a file with lines of the form `NUMBER words`; NUMBER is the index of the label, from 0.
 
     Raises HeedfulError with the line where it has another form or a number without a label.
     """

@@ -27,7 +27,7 @@ class TaggedTask(SyntheticTask):
         return Pair(" ".join(letters), " ".join(self.answer(letters)))
 
     def answer(self, letters: list[str]) -> list[str]:
-        """The tag of each letter."""
+        """Return the tag of each letter."""
         return [self._tag(letter, following) for letter, following in zip(letters, [*letters[1:], ""], strict=True)]
 
     def _tag(self, letter: str, following: str) -> str:
@@ -53,7 +53,7 @@ class Squeezed(SyntheticTask):
         return Pair(" ".join(frames), " ".join(letters))
 
     def alignment(self, index: int, seed: int) -> Links:
-        """(frame, letter) for every frame that is no silence, in the order of the frames; both from 0."""
+        """Link each frame that is no silence to its letter, in the order of the frames; both from 0."""
         return self._frames(index, seed)[2]
 
     def _frames(self, index: int, seed: int) -> tuple[list[str], list[str], Links]:
@@ -92,7 +92,7 @@ class Articles(SyntheticTask):
         return Pair(" ".join(letters), self._written(letters, article))
 
     def references(self, source: str, target: str) -> list[str]:
-        """The target, then the two with the other articles."""
+        """Return the target, then the two with the other articles."""
         others = [self._written(source.split(), article) for article in self.endings]
         return [target, *(other for other in others if other != target)]
 

@@ -59,7 +59,7 @@ def _file(split: str, name: str) -> PublishedFile:
 
 
 def read_tags(words: Path, tags: Path) -> Iterator[Pair]:
-    """Two files in which line n of one has a tag for each word of line n of the other.
+    """Read two files; line n of one has a tag for each word of line n of the other.
 
     Raises HeedfulError with the line where it has not.
     """

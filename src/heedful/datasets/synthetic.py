@@ -26,14 +26,14 @@ class SyntheticTask(ABC):
 
     @abstractmethod
     def pair(self, index: int, seed: int) -> Pair:
-        """The pair with this index."""
+        """Return the pair with this index."""
 
     def references(self, source: str, target: str) -> list[str]:
-        """All right targets of a source that has this one, which comes first."""
+        """Return all right targets of a source that has this one, which comes first."""
         return [target]
 
     def split(self, source: str) -> str:
-        """The split that a source belongs to, whatever its index and seed."""
+        """Return the split that a source belongs to, whatever its index and seed."""
         return split_of(source)
 
     def _rng(self, index: int, seed: int) -> random.Random:
@@ -41,13 +41,13 @@ class SyntheticTask(ABC):
 
 
 def split_of(source: str) -> str:
-    """The split of a source by its hash: a tenth each to dev and test."""
+    """Return the split of a source by its hash: a tenth each go to dev and test."""
     bucket = hashlib.sha256(source.encode()).digest()[0] % 10
     return {0: "dev", 1: "test"}.get(bucket, "train")
 
 
 def made_up_words(rng: random.Random, consonants: str, vowels: str, count: int) -> list[str]:
-    """Different words of two or three syllables."""
+    """Make different words of two or three syllables."""
     words: dict[str, None] = {}
     while len(words) < count:
         words["".join(rng.choice(consonants) + rng.choice(vowels) for _ in range(rng.randint(2, 3)))] = None

@@ -26,7 +26,7 @@ class _LetterTask(SyntheticTask):
 
     @abstractmethod
     def answer(self, letters: list[str]) -> list[str]:
-        """The target of a source."""
+        """Return the target of a source."""
 
 
 @final
@@ -93,13 +93,13 @@ class LexiconTask(SyntheticTask):
         return Pair(" ".join(word.source for word in source), " ".join(target))
 
     def alignment(self, index: int, seed: int) -> Links:
-        """Which source word each target word of the pair comes from, in the order of the target."""
+        """Return the source word of each target word of the pair, in the order of the target."""
         source, order = self._sentence(index, seed)
         origins = [place for place in order for _ in source[place].target]
         return [(place, position) for position, place in enumerate(origins)]
 
     def _sentence(self, index: int, seed: int) -> tuple[list[_Word], list[int]]:
-        """The words of the source, and the order in which the target takes them."""
+        """Return the words of the source, and the order in which the target takes them."""
         rng = self._rng(index, seed)
         words: list[_Word] = []
         order: list[int] = []

@@ -45,7 +45,7 @@ def resolve_named(name: str, overrides: Sequence[str] = ()) -> Resolved:
 
 
 def settings(name: str, overrides: Sequence[str] = ()) -> list[Setting]:
-    """Every key of a recipe or preset that has a value, in the order of the file that `heedful init` writes."""
+    """List every key of a recipe or preset that has a value, in the order of the file that `heedful init` writes."""
     resolved = resolve_named(name, overrides)
     values = flatten(to_tree(resolved.config))
     return [
@@ -56,5 +56,5 @@ def settings(name: str, overrides: Sequence[str] = ()) -> list[Setting]:
 
 
 def compare_named(left: str, right: str) -> list[Difference]:
-    """The keys in which two recipes or presets differ."""
+    """List the keys in which two recipes or presets differ."""
     return differences(resolve_named(left).config, resolve_named(right).config)

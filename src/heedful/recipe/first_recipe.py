@@ -53,7 +53,7 @@ def preset_for(about: About) -> Suggestion:
 
 
 def first_recipe(preset: str | None, splits: dict[str, Sequence[str]], overrides: Sequence[str]) -> tuple[str, str]:
-    """The text of a complete recipe, and a sentence about the choice of its preset.
+    """Write the text of a complete recipe, and a sentence about the choice of its preset.
 
     `splits` maps train, dev and test to their paths. Without a `preset` the training data decides; without data the
     recipe holds file names to be edited.
@@ -85,7 +85,7 @@ def _complete(preset: str, data: Tree, command_line: Layer) -> Recipe:
 
 
 def refuse_existing(path: Path) -> None:
-    """Raises ConfigError where there is something already."""
+    """Refuse a place that is taken. Raises ConfigError where there is something already."""
     if path.exists():
         raise ConfigError(f"{path} exists already, and stays as it is.", hint="Name another file with --output.")
 

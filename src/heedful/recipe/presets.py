@@ -13,7 +13,7 @@ from heedful.errors import ConfigError
 
 
 class Preset(NamedTuple):
-    """What a preset is, and the dotted keys it sets."""
+    """Preset: its summary, and the dotted keys it sets."""
 
     description: str
     values: dict[str, Any]
@@ -272,12 +272,14 @@ PRESETS = MappingProxyType(
 
 
 def names() -> dict[str, str]:
-    """Every preset's name and what it is, in reading order."""
+    """Return every preset's name and summary, in reading order."""
     return {name: preset.description for name, preset in PRESETS.items()}
 
 
 def preset_layer(name: str) -> Layer:
-    """The values of a preset as the lowest layer of a recipe. An unknown name is a ConfigError with the nearest one."""
+    """Return the values of a preset as the lowest layer of a recipe. An unknown name is a ConfigError with the nearest
+    one.
+    """
     if name not in PRESETS:
         near = difflib.get_close_matches(name, PRESETS, n=1)
         hint = f"Did you mean `{near[0]}`?" if near else f"There are {', '.join(PRESETS)}."

@@ -21,7 +21,7 @@ from heedful.training.config import TrainingConfig
 
 
 class Recipe(Config):
-    """Everything that decides a run's numbers."""
+    """Recipe: every setting that decides a run's numbers."""
 
     preset: str | None = Field(default=None, description="start from this preset: see `heedful config presets`")
     run: str | None = Field(default=None, description="the run directory; left out: runs/<name of the recipe file>")
@@ -43,7 +43,9 @@ class Recipe(Config):
 
     @model_validator(mode="after")
     def _ties_what_is_joint(self) -> "Recipe":
-        """Two vocabularies of one size would share a matrix in which each row means two unrelated symbols."""
+        """Refuse a shared matrix of two vocabularies: even if they are of one size, each row would mean two unrelated
+        symbols.
+        """
         if self.model.tie == "all" and not self.tokenizer.joint:
             raise ValueError(
                 '`model.tie` = "all" shares one matrix between source and target, but `tokenizer.joint` is false: '
@@ -83,7 +85,7 @@ def load_stored(path: Path, overrides: Sequence[str] = ()) -> Resolved:
 
 
 def stored_recipe(folder: Path) -> Recipe:
-    """The recipe that a run directory was begun with."""
+    """Return the recipe that a run directory was begun with."""
     run = Run.open(folder)
     return of_run(load_stored(run.config_path).config, run)
 
@@ -107,13 +109,15 @@ def upgraded_recipe(layer: Layer) -> Layer:
 
 
 def _searches(model: Tree) -> bool:
-    """Whether a model of these settings searches with beams."""
+    """Return whether a model of these settings searches with beams."""
     task = next((kind.config.task for kind in KINDS if kind.name == model.get("kind")), None)
     return task is None or RULES[task].searches
 
 
 def of_run(recipe: Recipe, run: Run) -> Recipe:
-    """A recipe whose data are also found where the run was begun, so that it need not go on in the same folder."""
+    """Return a recipe whose data are also looked for where the run was begun, so that it can go on
+    from another folder.
+    """
     begun_in = run.begun_in
     return recipe if begun_in is None else recipe.model_copy(update={"data": recipe.data.begun_in(begun_in)})
 
@@ -128,7 +132,7 @@ def resolve_recipe(layers: Sequence[Layer]) -> Resolved:
 
 
 def _by_one_method(layers: Sequence[Layer]) -> list[Layer]:
-    """The layers, without the settings of search that have no effect since a layer above means another method."""
+    """Return the layers without the search settings that have no effect, since a layer above chose another method."""
     found: list[Layer] = []
     below: Tree = {}
     for layer in layers:
@@ -145,7 +149,7 @@ def _by_one_method(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def _without_search(layer: Layer, keys: Collection[str]) -> Layer:
-    """A layer without these keys of its table of search."""
+    """Return a layer without these keys of its table of search."""
     search = layer.values.get("search")
     if not keys or not isinstance(search, dict):
         return layer

@@ -29,31 +29,31 @@ def about() -> list[About]:
 
 
 def named(data: DataConfig) -> DataSet:
-    """The data set that the settings name."""
+    """Return the data set that the settings name."""
     if data.catalogue is None:
         raise ValueError("`data.catalogue` must name a data set, but is left out.")
     return get(data.catalogue, Path(data.place(data.folder)) if data.folder else None, pairs=data.pairs, tasks=TASKS)
 
 
 def splits(data: DataConfig) -> tuple[str, ...]:
-    """The splits that the data have."""
+    """Return the splits that the data have."""
     if data.catalogue is not None:
         return named(data).about.splits
     return tuple(split for split in SPLITS if _own_files(data, split))
 
 
 def readers(data: DataConfig) -> dict[str, Reader]:
-    """For train, dev and test, as far as the data have them: what opens the split."""
+    """Return functions that open train, dev and test, as far as the data have them."""
     return {split: partial(load_split, data, split) for split in SPLITS if split in splits(data)}
 
 
 def optional_splits(data: DataConfig) -> tuple[str, ...]:
-    """The splits that a local copy may lack: the test set of a named data set, which training does not need."""
+    """Return the splits that a local copy may lack: the test set of a named data set, which training does not need."""
     return ("test",) if data.catalogue is not None else ()
 
 
 def load_split(data: DataConfig, split: str) -> Iterable[Pair]:
-    """The pairs of a split, in their order: train, dev, test, or another one that a named data set has.
+    """Read the pairs of a split, in their order: train, dev, test, or another one that a named data set has.
 
     Raises HeedfulError where files are missing or wrong, ConfigError where there is no such split.
     """
@@ -71,14 +71,14 @@ def load_items(data: DataConfig, split: str) -> tuple[list[str], list[list[str]]
 
 
 def load_references(data: DataConfig, split: str) -> list[list[str]]:
-    """All right targets for each pair of `load_split(data, split)`, in the same order."""
+    """Return all right targets of each pair of `load_split(data, split)`, in the same order."""
     if data.catalogue is not None:
         return named(data).references(split)
     return [[pair.target] for pair in load_split(data, split)]
 
 
 def load_tokenised_references(data: DataConfig, split: str) -> list[str] | None:
-    """The references that the published protocol scores, one a pair of `load_split(data, split)`, or None."""
+    """Return the references that the published protocol scores, one a pair of `load_split(data, split)`, or None."""
     return named(data).tokenised_references(split) if data.catalogue is not None else None
 
 

@@ -24,7 +24,7 @@ _PLAN = "plan.json"
 
 @final
 class Staged:
-    """What is being written, and will take its place in `folder` together."""
+    """Files being written, which will replace those in `folder` together."""
 
     def __init__(self, folder: Path, staging: Path) -> None:
         self.folder, self._staging = folder, staging
@@ -79,7 +79,7 @@ def replacing_together(folder: Path, complete: Callable[[Staged], None]) -> Iter
 
 
 def is_pending(folder: Path) -> bool:
-    """Whether a process was killed after its decision, so that `finish_commit` has something to do."""
+    """Return whether a process was killed after its decision, so that `finish_commit` has something to do."""
     return (folder / PENDING).is_dir()
 
 

@@ -38,7 +38,7 @@ class Aligned(NamedTuple):
 
 
 def find_runs(folder: Path) -> list[Run]:
-    """The run directories at or under a folder, by path. A run's own folders are not searched."""
+    """List the run directories at or under a folder, by path. A run's own folders are not searched."""
     if not folder.is_dir():
         raise ConfigError(
             f"There is no folder {folder}.", hint="Runs are kept under runs/ unless the recipe says otherwise."
@@ -50,7 +50,7 @@ def find_runs(folder: Path) -> list[Run]:
 
 
 def summarise(run: Run) -> Summary:
-    """What a table of runs shows of one; of a damaged one, what is wrong with it."""
+    """Summarise a run for a table of runs; of a damaged one, say what is wrong with it."""
     try:
         return _summary(run)
     except HeedfulError as damage:
@@ -74,7 +74,7 @@ def _summary(run: Run) -> Summary:
 
 
 def last_results(run: Run, split: str) -> list[Result]:
-    """The newest row of each metric of a split, in the order of the metrics' first rows.
+    """Return the newest row of each metric of a split, in the order of the metrics' first rows.
 
     Only evaluations count, which carry a signature; not the validations on some dev sentences during training.
     """
@@ -82,12 +82,13 @@ def last_results(run: Run, split: str) -> list[Result]:
 
 
 def newest_scores(run: Run) -> dict[str, float]:
-    """The newest value of each split and metric, under the name "SPLIT METRIC"."""
+    """Return the newest value of each split and metric, under the name "SPLIT METRIC"."""
     return {f"{row.split} {row.metric}": row.value for row in run.read_results() if row.signature}
 
 
 def align_results(runs: Sequence[Run], split: str) -> list[Aligned]:
-    """The last results of the metrics that all runs have, checked to be comparable with the first run's.
+    """Align the last results of the metrics that all runs have, and check that they are comparable with the first
+    run's.
 
     Raises ConfigError for a run without results of the split; CheckFailed, with the reason, where data, split or
     counting differ, or no metric is common to all.
@@ -122,7 +123,7 @@ def _check_comparable(runs: Sequence[Run], metric: Aligned) -> None:
 
 
 def signature_of(row: Result) -> Signature:
-    """The parsed signature of a row. Raises HeedfulError where it has none that can be read."""
+    """Parse the signature of a row. Raises HeedfulError where it has none that can be read."""
     try:
         return parse_signature(row.signature)
     except ValueError:
@@ -133,7 +134,7 @@ def signature_of(row: Result) -> Signature:
 
 
 def config_differences(left: Run, right: Run) -> list[Difference]:
-    """The configuration keys in which two runs differ; where a run is kept is no difference."""
+    """List the configuration keys in which two runs differ; the path of a run is no difference."""
     a, b = flatten(left.config()), flatten(right.config())
     return [
         Difference(key, a.get(key), b.get(key))
@@ -143,7 +144,9 @@ def config_differences(left: Run, right: Run) -> list[Difference]:
 
 
 def environment_differences(left: Run, right: Run) -> list[Difference]:
-    """The facts of environment.json in which two runs differ; when, where and by which command they began is none."""
+    """List the facts of environment.json in which two runs differ, but for when, where and by which
+    command they began.
+    """
     a, b = flatten(left.environment()), flatten(right.environment())
     own = ("time", "command", "begun_in")
     return [

@@ -15,7 +15,7 @@ from typing import Any
 
 
 def describe_environment() -> dict[str, Any]:
-    """What can change a run's numbers or its speed, ready for JSON."""
+    """Describe what can change a run's numbers or its speed, ready for JSON."""
     return {
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
@@ -29,7 +29,7 @@ def describe_environment() -> dict[str, Any]:
 
 
 def cpu_model() -> str:
-    """The processor's name; its architecture where the system does not tell."""
+    """Return the processor's name; its architecture where the system does not tell."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         text = cpuinfo.read_text(encoding="utf-8", errors="replace")
@@ -40,19 +40,21 @@ def cpu_model() -> str:
 
 
 def usable_cores() -> int:
-    """The cores that this process may run on (fewer than the machine's, in a container)."""
+    """Count the cores that this process may run on (fewer than the machine's, in a container)."""
     if platform.system() == "Linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def memory_gb() -> float:
-    """The machine's memory in units of 10^9 bytes, rounded to a tenth."""
+    """Return the machine's memory in units of 10^9 bytes, rounded to a tenth."""
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
 
 
 def git_state() -> dict[str, Any] | None:
-    """The commit of the working folder's repository and whether files differ from it; None outside a repository."""
+    """Return the commit of the working folder's repository and whether files differ from it; None
+    outside a repository.
+    """
     commit = _git("rev-parse", "HEAD")
     changes = _git("status", "--porcelain", "--untracked-files=no")
     return None if commit is None else {"commit": commit, "changed": bool(changes)}
@@ -67,7 +69,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def package_versions() -> dict[str, str]:
-    """The installed versions of Heedful and of each package that it requires."""
+    """Return the installed versions of Heedful and of each package that it requires."""
     try:
         required = metadata.requires("heedful") or []
     except metadata.PackageNotFoundError:  # used from its source folder, not installed

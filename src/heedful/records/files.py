@@ -65,7 +65,7 @@ def _finite(value: Any) -> Any:
 
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines, one a line.
+    """Read the objects of a file of JSON lines, one a line.
 
     A last line without its "\\n" is one whose writing was cut off: it is left out.
     Raises HeedfulError with the line where anything else is no JSON object.

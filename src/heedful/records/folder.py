@@ -78,7 +78,7 @@ class RecordFolder:
         append_event(self.folder / LOG, {"time": time, "event": event, **facts})
 
     def read_log(self, event: str | None = None) -> list[dict[str, Any]]:
-        """The lines of log.jsonl, or those of one event."""
+        """Read the lines of log.jsonl, or those of one event."""
         return [line for line in read_events(self.folder / LOG) if event is None or line["event"] == event]
 
     def truncate_log(self, update: int) -> int:
@@ -96,14 +96,14 @@ class RecordFolder:
         return len(dropped)
 
     def _checked(self, name: str) -> Path:
-        """The path of a record. Raises HeedfulError where it has a checksum and is not as it was written."""
+        """Return the path of a record. Raises HeedfulError where it has a checksum and is not as it was written."""
         path = self.folder / name
         if path.exists():
             check_files(self.folder, [name])
         return path
 
     def _stage_checksums(self, staged: Staged) -> None:
-        """The checksums of all records, as they will be; folders such as the bundle have their own inside."""
+        """Write the checksums of all records, as they will be; folders such as the bundle have their own inside."""
         kept = read_checksums(self.folder) or {}
         for name in staged.removals():
             kept.pop(name, None)

@@ -28,7 +28,7 @@ class FolderLock:
 
     @property
     def held(self) -> bool:
-        """Whether this object holds it."""
+        """True while this object holds the lock."""
         return self._depth > 0
 
     def acquire(self, wait: float = 0.0) -> None:
@@ -72,7 +72,7 @@ class FolderLock:
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
-    """Whether an open file is what stands under its name."""
+    """Return whether an open file is still the one of its name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:

@@ -65,12 +65,12 @@ def _parsed(line: str, place: str) -> dict[str, Any]:
 
 
 def _is_nearly(word: str, other: str) -> bool:
-    """Whether two words differ in one letter at most."""
+    """Return whether two words differ in one letter at most."""
     return len(word) == len(other) and sum(a != b for a, b in zip(word, other, strict=True)) <= 1
 
 
 def _is_whole(line: str) -> bool:
-    """Whether a line is complete: a crash leaves the beginning of one."""
+    """Return whether a line is complete: a crash leaves the beginning of one."""
     found = _CHECKED.fullmatch(line)
     return found is not None and _crc(found[1] + "}") == found[2]
 
@@ -95,7 +95,7 @@ def cut_off_end(path: Path) -> None:
 
 
 def _end_of_last_line(file: BinaryIO, block: int = 65536) -> int:
-    """The position after the last "\\n" of a binary file (0 where it has none), read from its end."""
+    """Find the position after the last "\\n" of a binary file (0 where it has none), read from its end."""
     position = file.seek(0, os.SEEK_END)
     while position > 0:
         start = max(0, position - block)

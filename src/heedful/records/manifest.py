@@ -27,17 +27,17 @@ class ManifestRow(NamedTuple):
 
 
 def text_hash(text: str) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of a text in UTF-8."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:HASH_DIGITS]
 
 
 def item_id(split: str, index: int) -> str:
-    """The name of an item everywhere in a run's records: its split and its position there, from 0."""
+    """Return the name of an item in all records of a run: its split and its position there, from 0."""
     return f"{split}-{index}"
 
 
 def split_of(item: str) -> str:
-    """The split in the name of an item."""
+    """Return the split in the name of an item."""
     return item.rpartition("-")[0]
 
 
@@ -54,7 +54,7 @@ def manifest_rows(
 
 
 def data_hash(sources: Iterable[str], references: Iterable[Sequence[str]]) -> str:
-    """One hash for a test set: of every source and every reference, in order (16 hexadecimal digits)."""
+    """Hash a test set: every source and every reference, in order (16 hexadecimal digits)."""
     digest = hashlib.sha256()
     for source, targets in zip(sources, references, strict=True):
         for text in (source, *targets):

@@ -37,12 +37,14 @@ class Result(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str, str, int]:
-        """What makes it the same measurement: measured again, the newer row replaces the older."""
+        """Identity of the measurement: measured again, the newer row replaces the older."""
         return self.split, self.metric, self.decode, self.checkpoint, self.update
 
 
 def merge_results(old: Iterable[Result], new: Iterable[Result]) -> list[Result]:
-    """The old rows without those measured again, then the new ones: the last row of a metric is the newest."""
+    """Merge rows: the old ones without those measured again, then the new ones; the last row of a
+    metric is the newest.
+    """
     latest = {row.key: row for row in new}
     return [*(row for row in old if row.key not in latest), *latest.values()]
 

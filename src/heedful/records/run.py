@@ -130,11 +130,11 @@ class Run(RecordFolder):
         return self._checked(CONFIG)
 
     def config(self) -> dict[str, Any]:
-        """The resolved configuration as a plain nested dictionary."""
+        """Read the resolved configuration as a plain nested dictionary."""
         return _parsed(self.config_text, self.folder / CONFIG)
 
     def environment(self) -> dict[str, Any]:
-        """What environment.json says of the run's beginning; nothing where it is missing."""
+        """Read the facts of environment.json about the run's beginning; none where it is missing."""
         path = self._checked("environment.json")
         return next(read_json_lines(path), {}) if path.exists() else {}
 
@@ -157,7 +157,7 @@ class Run(RecordFolder):
         self.write_results(merge_results(self.read_results(), rows))
 
     def read_results(self) -> list[Result]:
-        """The rows of results.csv; none where it is missing."""
+        """Read the rows of results.csv; none where it is missing."""
         path = self._checked("results.csv")
         return read_results_file(path) if path.exists() else []
 
@@ -172,7 +172,7 @@ class Run(RecordFolder):
         self.write_errors([*others, *rows])
 
     def read_errors(self) -> list[dict[str, Any]]:
-        """The lines of errors.jsonl; none where it is missing."""
+        """Read the lines of errors.jsonl; none where it is missing."""
         path = self._checked("errors.jsonl")
         return list(read_json_lines(path)) if path.exists() else []
 
@@ -182,7 +182,9 @@ class Run(RecordFolder):
             write_manifest_file(path, rows)
 
     def read_manifest(self) -> Iterator[ManifestRow]:
-        """The rows of data_manifest.csv, one by one: there may be as many as pairs. None where the file is missing."""
+        """Read the rows of data_manifest.csv, one by one: there may be as many as pairs. None where the file is
+        missing.
+        """
         path = self._checked("data_manifest.csv")
         return read_manifest_file(path) if path.exists() else iter(())
 
@@ -203,7 +205,7 @@ class Run(RecordFolder):
                     self._staged.remove(name)
 
     def read_outputs(self, split: str) -> list[Output]:
-        """The stored outputs of a split. Raises ConfigError where there are none."""
+        """Read the stored outputs of a split. Raises ConfigError where there are none."""
         path = self._checked(f"outputs/{split}.jsonl")
         if not path.exists():
             raise ConfigError(
@@ -213,7 +215,9 @@ class Run(RecordFolder):
         return read_outputs_file(path)
 
     def state(self) -> str:
-        """ "complete", or what there is still to do: record files that are missing, updates that are not scored."""
+        """Return "complete", or what is still to be done: record files that are missing, updates
+        that are not scored.
+        """
         missing = [name for name in RECORD_FILES if not (self.folder / name).exists()]
         if missing:
             return f"incomplete: missing {', '.join(missing)}"
@@ -254,7 +258,7 @@ class Run(RecordFolder):
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder is a run directory: it holds a resolved configuration."""
+    """Return whether a folder is a run directory: it holds a resolved configuration."""
     return (folder / CONFIG).is_file()
 
 

@@ -10,7 +10,7 @@ FIELDS = ("data", "split", "decode", "seed", "metric")
 
 
 class Signature(NamedTuple):
-    """Everything behind a number; as text `data:3f.|split:test|decode:beam=5|seed:1|metric:bleu|nrefs:1|case:mixed|..`.
+    """Signature of a number; as text `data:3f.|split:test|decode:beam=5|seed:1|metric:bleu|nrefs:1|case:mixed|..`.
 
     `data` is `heedful.records.manifest.data_hash`; `counting` is the metric's own signature, with "|" and ":" in it.
     """
@@ -51,7 +51,7 @@ def parse_signature(text: str) -> Signature:
 
 
 def comparable(a: Signature, b: Signature) -> str | None:
-    """Why two numbers must not be compared; None where they may be.
+    """Say why two numbers must not be compared; None where they may be.
 
     Search and seed may differ: they are among the things that one compares. Data, split and counting may not.
     """
@@ -67,5 +67,5 @@ def comparable(a: Signature, b: Signature) -> str | None:
 
 
 def describe_settings(settings: Mapping[str, Any]) -> str:
-    """Settings in one word, in alphabetical order: `beam=5,length_penalty=0.6`. None values are left out."""
+    """Format settings as one word, in alphabetical order: `beam=5,length_penalty=0.6`. None values are left out."""
     return ",".join(f"{key}={settings[key]}" for key in sorted(settings) if settings[key] is not None)

@@ -8,7 +8,7 @@ from heedful.config import Config
 
 
 class SideConfig(Config):
-    """How the text of one side becomes ids."""
+    """Settings of one side's tokeniser."""
 
     kind: Literal["sentencepiece", "characters", "words", "speech", "pieces"] = Field(
         default="sentencepiece",
@@ -63,7 +63,7 @@ class TokenizerConfig(Config):
 
     @property
     def whole_words(self) -> bool:
-        """Whether targets are made of whole words or symbols, and not spelt."""
+        """True where targets are made of whole words or symbols, and not spelt."""
         return (self.target or self.source).kind == "words"
 
     @model_validator(mode="after")

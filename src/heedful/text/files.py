@@ -106,7 +106,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def own_name(path: Path, suffix: str) -> Path:
-    """Where this process makes what will become `path`: hidden beside it."""
+    """Return the path at which this process writes what will become `path`: hidden beside it."""
     return path.with_name(f".{_stem(path.name)}.{os.getpid()}.{suffix}")
 
 

@@ -23,47 +23,49 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without BOS and EOS; those that are not known are UNK."""
+        """Encode a text as ids, without BOS and EOS; unknown ones are UNK."""
 
     @abstractmethod
     def pieces(self, text: str) -> list[str]:
-        """What the ids of `encode(text)` stand for, one string an id, as a reader wants to see it."""
+        """Return the readable pieces of the ids of `encode(text)`, one string an id."""
 
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids: PAD, BOS and EOS vanish, UNK becomes the sign ⁇."""
+        """Decode ids to text: PAD, BOS and EOS vanish, UNK becomes the sign ⁇."""
 
     @abstractmethod
     def symbol(self, index: int) -> str:
-        """What one id stands for, exactly. Raises ValueError where there is no such id."""
+        """Return the exact symbol of one id. Raises ValueError where there is no such id."""
 
     def piece(self, index: int) -> str:
-        """What one id stands for, as a reader wants to see it."""
+        """Return the readable form of one id's symbol."""
         return self.symbol(index)
 
     def units(self, piece: str) -> Sequence[str]:
-        """The parts of a piece that other pieces can share: the characters of a subword, else the piece itself."""
+        """Split a piece into parts that other pieces can share: the characters of a subword, else the piece itself."""
         return piece if self.config.kind in ("sentencepiece", "pieces") else [piece]
 
     @abstractmethod
     def __len__(self) -> int:
-        """V, the number of ids."""
+        """Return V, the number of ids."""
 
     @abstractmethod
     def content(self) -> bytes:
-        """What was learned from text, as bytes: all of it that decides `encode` and `decode`."""
+        """Return all that was learned from text and decides `encode` and `decode`, as bytes."""
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode` of each text, faster than one by one where the kind allows."""
+        """Encode each text, faster than one by one where the kind allows."""
         return [self.encode(text) for text in texts]
 
     @property
     def samples(self) -> bool:
-        """Whether `sample` differs from `encode`."""
+        """True where `sample` differs from `encode`."""
         return self.config.sampling > 0
 
     def sample(self, text: str, seed: int) -> list[int]:
-        """One random segmentation, a function of the text and the seed alone; `encode(text)` where sampling is off."""
+        """Draw one random segmentation, a function of the text and the seed alone; `encode(text)` where sampling is
+        off.
+        """
         return self.encode(text)
 
     @property
@@ -80,10 +82,10 @@ class Tokenizer(ABC):
 
 
 def settings_path(folder: Path, name: str) -> Path:
-    """Where a tokeniser's settings are kept."""
+    """Return the path of a tokeniser's settings."""
     return folder / f"tokenizer.{name}.toml"
 
 
 def content_path(folder: Path, name: str, config: SideConfig) -> Path:
-    """Where what it learned is kept."""
+    """Return the path of a tokeniser's model or vocabulary."""
     return folder / f"tokenizer.{name}.{'spm' if config.kind in ('sentencepiece', 'pieces') else 'vocab'}"

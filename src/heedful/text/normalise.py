@@ -31,7 +31,7 @@ class TextNormaliser(NamedTuple):
 
     @classmethod
     def of(cls, config: SideConfig) -> "TextNormaliser":
-        """The one that the settings ask for."""
+        """Make the normaliser that the settings name."""
         subwords = config.kind == "sentencepiece"
         return cls(config.unicode_form or ("NFKC" if subwords else "NFC"), config.lowercase, subwords)
 

@@ -28,7 +28,7 @@ class PieceTokenizer(Tokenizer):
     """
 
     def __init__(self, config: SideConfig, model: bytes, vocabulary: Vocabulary) -> None:
-        """`model` is the content of any sentencepiece model file. Raises RuntimeError where it is none."""
+        """Load `model`, the content of any sentencepiece model file. Raises RuntimeError where it is none."""
         super().__init__(config)
         self._model = model
         self._vocabulary = vocabulary

@@ -28,7 +28,7 @@ class Segmenter(ABC):
     """Samples segmentations of text that is normalised as the model expects it."""
 
     def sample(self, text: str, seed: int) -> list[int]:
-        """The ids of one random segmentation; two texts with the same seed have draws of their own."""
+        """Return the ids of one random segmentation; two texts with the same seed have draws of their own."""
         rng = random.Random(f"{seed} {text}")
         ids: list[int] = []
         for word in text.split(" ") if text else ():
@@ -40,11 +40,13 @@ class Segmenter(ABC):
 
     @abstractmethod
     def word(self, word: str, rng: random.Random) -> list[int]:
-        """The ids of one word, which starts with the sign for a blank. No piece reaches over the border of a word."""
+        """Return the ids of one word, which starts with the sign for a blank. No piece reaches over the border of a
+        word.
+        """
 
 
 def segmenter(algorithm: str, pieces: Sequence[Piece], strength: float) -> Segmenter:
-    """The segmenter of a subword model; `pieces` are those after the special ones, in the order of their ids."""
+    """Make the segmenter of a subword model; `pieces` are those after the special ones, in the order of their ids."""
     return UnigramSegmenter(pieces, strength) if algorithm == "unigram" else BpeSegmenter(pieces, strength)
 
 
@@ -75,7 +77,9 @@ class UnigramSegmenter(Segmenter):
         return ids[::-1]
 
     def _build(self, word: str) -> list[tuple[list[float], list[tuple[int, int]]]]:
-        """For each end of a piece: the (start, id) of the pieces that end there, and their cumulative probabilities."""
+        """List for each end of a piece the (start, id) of the pieces that end there, and their cumulative
+        probabilities.
+        """
         forward = [0.0]  # log of the summed weights of all segmentations of word[:end]
         lattice = []
         for end in range(1, len(word) + 1):

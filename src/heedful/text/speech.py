@@ -47,7 +47,7 @@ class SpeechTokenizer(Tokenizer):
     """
 
     def encode(self, text: str) -> list[int]:
-        """The levels of all frames, one frame after the other. Raises HeedfulError that names the file."""
+        """Return the levels of all frames, one frame after the other. Raises HeedfulError that names the file."""
         names = text.split()
         if not names:
             return []
@@ -62,16 +62,16 @@ class SpeechTokenizer(Tokenizer):
         return (levels.clip(0, LEVELS - 1).astype(np.int64) + len(SPECIALS)).ravel().tolist()
 
     def pieces(self, text: str) -> list[str]:
-        """The time at which the frame of each number begins."""
+        """Return the start time of the frame of each number."""
         return [f"{number // self.config.frame_width * SHIFT:.2f}s" for number in range(len(self.encode(text)))]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """How long the sound is: it cannot be heard as text."""
+        """Return the duration of the sound: it cannot be shown as text."""
         numbers = sum(index >= len(SPECIALS) for index in ids)
         return f"{numbers // self.config.frame_width * SHIFT:.2f}s"
 
     def symbol(self, index: int) -> str:
-        """The level, from 0."""
+        """Return the level, from 0."""
         if not 0 <= index < len(self):
             raise ValueError(f"`index` must be in 0..{len(self) - 1}, but is {index}.")
         return SPECIALS[index] if index < len(SPECIALS) else str(index - len(SPECIALS))
@@ -88,7 +88,7 @@ class SpeechTokenizer(Tokenizer):
 
 
 def _joined(sounds: Sequence[tuple[str, Sound]]) -> Sound:
-    """One sound after the other."""
+    """Concatenate sounds."""
     first, (_, rate) = sounds[0]
     for name, sound in sounds:
         if sound.rate != rate:
@@ -98,7 +98,7 @@ def _joined(sounds: Sequence[tuple[str, Sound]]) -> Sound:
 
 
 def _read(path: Path) -> Sound:
-    """A .wav file, its channels averaged."""
+    """Read a .wav file, its channels averaged."""
     try:
         with wave.open(io.BytesIO(_content(path))) as file:
             width, channels, rate = file.getsampwidth(), file.getnchannels(), file.getframerate()
@@ -121,7 +121,7 @@ def _read(path: Path) -> Sound:
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a file, which may be in a .zip archive."""
+    """Read the bytes of a file, which may be in a .zip archive."""
     try:
         if archive := next((parent for parent in path.parents if parent.suffix == ".zip" and parent.is_file()), None):
             return _archive(archive, archive.stat().st_mtime_ns).read(path.relative_to(archive).as_posix())
@@ -141,7 +141,9 @@ def _archive(path: Path, _changed: int) -> zipfile.ZipFile:
 
 
 def _log_mel(sound: Sound, bands: int, highest: int) -> NDArray[np.float32]:
-    """[F bands]: ln of the energy in each band of each frame; a frame that the end cuts off is mirrored there."""
+    """Compute [F bands]: ln of the energy in each band of each frame; a frame that the end cuts off
+    is mirrored there.
+    """
     package = _package()
     options = package.FbankOptions()
     options.frame_opts.samp_freq = float(sound.rate)

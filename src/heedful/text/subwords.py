@@ -18,7 +18,7 @@ LONGEST_LINE = 1 << 20  # bytes; sentencepiece leaves longer lines out, by defau
 
 
 def train_model(config: SideConfig, text: list[str]) -> bytes:
-    """The content of a sentencepiece model file with exactly `vocab_size` pieces.
+    """Train a sentencepiece model with exactly `vocab_size` pieces; return the content of its file.
 
     Raises ConfigError where the text cannot give so many, or its characters alone are more; it names what can be.
     """
@@ -52,7 +52,7 @@ def train_model(config: SideConfig, text: list[str]) -> bytes:
 
 
 def _explained(error: RuntimeError, config: SideConfig) -> HeedfulError:
-    """What sentencepiece said, with the way out."""
+    """Explain an error of sentencepiece, with the way out."""
     size = f"`vocab_size` is {config.vocab_size}"
     if largest := re.search(r"Please set it to a value <= (\d+)", str(error)):
         hint = f"Set it to at most {largest[1]}: tokenizer.source.vocab_size, or that of the target."

@@ -37,7 +37,7 @@ class SentencePieceTokenizer(Tokenizer):
     """
 
     def __init__(self, config: SideConfig, model: bytes) -> None:
-        """`model` is the content of a sentencepiece model file with the ids of `heedful.text.vocabulary`."""
+        """Load `model`, the content of a sentencepiece model file with the ids of `heedful.text.vocabulary`."""
         super().__init__(config)
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -80,7 +80,7 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 class _VocabularyTokenizer(Tokenizer):
-    """What characters and words share: a text is split into symbols, and a vocabulary numbers them."""
+    """Base of character and word tokenisers: a text is split into symbols, and a vocabulary numbers them."""
 
     def __init__(self, config: SideConfig, vocabulary: Vocabulary) -> None:
         super().__init__(config)
@@ -91,7 +91,7 @@ class _VocabularyTokenizer(Tokenizer):
 
     @abstractmethod
     def split(self, text: str) -> list[str]:
-        """The symbols of a text."""
+        """Split a text into symbols."""
 
     def symbol(self, index: int) -> str:
         return self._vocabulary.symbol(index)
@@ -103,7 +103,7 @@ class _VocabularyTokenizer(Tokenizer):
         return [_visible(symbol) for symbol in self.split(text)]
 
     def _symbols(self, ids: Sequence[int]) -> list[str]:
-        """The symbols of ids, as they stand in decoded text."""
+        """Return the symbols of ids, as they stand in decoded text."""
         shown = [index for index in ids if index == UNK or index >= len(SPECIALS)]
         return [UNKNOWN if index == UNK else self._vocabulary.symbol(index) for index in shown]
 
@@ -231,12 +231,12 @@ class Tokenizers(NamedTuple):
 
     @property
     def joint(self) -> bool:
-        """Whether both sides share one vocabulary."""
+        """True where both sides share one vocabulary."""
         return self.source is self.target
 
     @property
     def samples(self) -> bool:
-        """Whether training draws segmentations of either side."""
+        """True where training draws segmentations of either side."""
         return self.source.samples or self.target.samples
 
     def save(self, folder: Path) -> None:

@@ -24,7 +24,7 @@ class Vocabulary:
     """
 
     def __init__(self, symbols: Iterable[str]) -> None:
-        """`symbols` are those of the text, without the special ones, in the order of their ids."""
+        """Number `symbols`, those of the text without the special ones, in this order."""
         self._symbols = [*SPECIALS, *symbols]
         self._ids = {symbol: index for index, symbol in enumerate(self._symbols) if index >= len(SPECIALS)}
         if len(self._ids) + len(SPECIALS) != len(self._symbols):
@@ -32,7 +32,9 @@ class Vocabulary:
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], max_size: int) -> "Vocabulary":
-        """The most frequent symbols, in all at most `max_size` ids; symbols of equal count are in code point order."""
+        """Choose the most frequent symbols, in all at most `max_size` ids; symbols of equal count are in code point
+        order.
+        """
         if max_size <= len(SPECIALS):
             raise ValueError(f"`max_size` must exceed the {len(SPECIALS)} special symbols, but is {max_size}.")
         ranked = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
@@ -62,23 +64,23 @@ class Vocabulary:
         write_bytes(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
-        """The content of the file that `to_file` writes."""
+        """Return the content of the file that `to_file` writes."""
         return "".join(_escape(symbol) + "\n" for symbol in self._symbols).encode("utf-8")
 
     def __len__(self) -> int:
         return len(self._symbols)
 
     def id(self, symbol: str) -> int:
-        """The id of a symbol of the text; UNK where it is not in the vocabulary."""
+        """Return the id of a symbol of the text; UNK where it is not in the vocabulary."""
         return self._ids.get(symbol, UNK)
 
     def ids(self, symbols: Iterable[str]) -> list[int]:
-        """The ids of several symbols."""
+        """Return the ids of several symbols."""
         find = self._ids.get
         return [find(symbol, UNK) for symbol in symbols]
 
     def symbol(self, index: int) -> str:
-        """The symbol with this id."""
+        """Return the symbol with this id."""
         if not 0 <= index < len(self._symbols):
             raise ValueError(f"`index` must be in 0..{len(self._symbols) - 1}, but is {index}.")
         return self._symbols[index]

@@ -185,7 +185,9 @@ def loss_at(
     epsilon: float = 0.0,
     over: SmoothingOver = "all",
 ) -> Loss:
-    """Compute the loss at these positions, each times the length T of its sentence; counted as that of all positions."""
+    """Compute the loss at these positions, each times the length T of its sentence,
+    counted as that of all positions.
+    """
     rows = torch.arange(len(places), device=places.device)
     lengths = (tgt_out != PAD).sum(dim=1)
     read, labels = hidden[rows, places][:, None], tgt_out[rows, places][:, None]  # [B 1 D], [B 1]

@@ -52,7 +52,9 @@ def p_gold(schedule: AnyScheduledSampling, step: int) -> float:
 
 
 def preview(config: TrainingConfig) -> list[tuple[int, float]]:
-    """List (update, p_gold) at the first update and at each quarter of the way to the last; empty without a schedule."""
+    """List (update, p_gold) at the first update and at each quarter of the way to the
+    last; empty without a schedule.
+    """
     schedule, last = config.scheduled_sampling, config.max_updates
     if schedule is None:
         return []
