@@ -16,7 +16,7 @@ Until Visible With Without
 NO_VERB = QUESTION | set(OTHER_WORDS.split())
 NOUN = re.compile(r"\w+(tion|sion|ness|ity|ance|ence|ism)$|\w*[^s]s$")  # "Rows", "Raises", "Attention"
 UNFINISHED = """
-cli/ decoding/ evaluation/ export/ gallery/ inspection/ pipeline/
+cli/ evaluation/ inspection/ pipeline/
 
 """
 

@@ -41,7 +41,7 @@ class Backend(ABC):
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """Device on which the backend computes."""
         return torch.device("cpu")
 
     def without_tokens(self) -> "Backend":

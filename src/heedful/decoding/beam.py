@@ -43,7 +43,7 @@ class Open(NamedTuple):
     vetoes: Vetoes | None  # of what may not be emitted
 
     def only(self, rows: list[int]) -> "Open":
-        """The sentences in these rows."""
+        """Return the state of the sentences in these rows."""
         beams = [row * self.log_p.shape[1] + beam for row in rows for beam in range(self.log_p.shape[1])]
         rules = self.banks and self.banks.keep(rows), self.vetoes and self.vetoes.keep(beams)
         return Open._make([[self.sentences[row] for row in rows], *(part[rows] for part in self[1:7]), *rules])
@@ -52,7 +52,7 @@ class Open(NamedTuple):
 def beam_search(
     step: Step, state: State, requests: Sequence[Request], *, beam: int, alpha: float, n_best: int = 1
 ) -> list[list[Hypothesis]]:
-    """The `n_best` best finished hypotheses of each sentence, best first, ranked by log p / length_penalty.
+    """Return the `n_best` best finished hypotheses of each sentence, best first, ranked by log p / length_penalty.
 
     `state` has `beam` rows a sentence. At `max_length` only EOS may follow, so every hypothesis ends.
     Raises ValueError if n_best > beam.
@@ -83,7 +83,7 @@ def beam_search(
 
 
 def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.device) -> Open:
-    """One open beam a sentence; the others start when it branches."""
+    """Start with one beam a sentence; the others follow from its continuations."""
     log_p = torch.full((len(requests), beam), NEVER, device=device)
     log_p[:, :1] = 0.0
     nothing = log_p.new_empty(len(requests), beam, 0)
@@ -97,7 +97,7 @@ def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.d
 
 
 def _extend(logits: Tensor, live: Open, forcing: Forcing, beam: int) -> tuple[Tensor, Open]:
-    """The `beam` best continuations of each sentence, and the beam [B K] that each came from.
+    """Return the `beam` best continuations of each sentence, and the beam [B K] that each extends.
 
     They are among the `beam` best of each of its rows, so that nothing else is made of all [N V] than log p.
     """
@@ -120,7 +120,7 @@ def _extend(logits: Tensor, live: Open, forcing: Forcing, beam: int) -> tuple[Te
 
 
 def _best(following: Continuations, live: Open) -> BeamSelection:
-    """The best of the best continuations [N k] of all beams."""
+    """Select the best of the best continuations [N k] of all beams."""
     beams, k = live.log_p.shape[1], following.ids.shape[1]
     totals = following.log_p.view(-1, beams, k) + live.log_p[:, :, None]
     best, flat = totals.flatten(1).topk(beams, dim=1)  # [B K], [B K]
@@ -149,7 +149,7 @@ def _collect(live: Open, found: list[list[Hypothesis]], alpha: float, n_best: in
 
 
 def _still_open(live: Open) -> list[int]:
-    """The rows whose open beams might still change the answer.
+    """Return the rows whose unfinished beams might still change the result.
 
     A sum of log-probabilities only falls, and the penalty only grows to its value at the longest output, so
     log p / lp(longest) bounds what a beam can still reach.

@@ -26,7 +26,7 @@ METHOD = "beam | sample | mbr (minimum Bayes risk)"
 
 
 class SearchConfig(Config, ABC):
-    """How outputs are found: what every method has."""
+    """Settings of search that every method has."""
 
     method: str = Field(description=METHOD)
     max_extra: Tokens = Field(
@@ -193,14 +193,14 @@ def carried_over(table: Tree, changes: Mapping[str, object]) -> Tree:
 
 
 def _effective(method: object, table: Mapping[str, object]) -> set[str]:
-    """The settings of a method that have an effect where the others are these; none of an unknown method."""
+    """Return the settings of a method that have an effect where the others are these; none of an unknown method."""
     kind = METHODS.get(method) if isinstance(method, str) else None
     return set() if kind is None else kind.model_fields.keys() - unused_settings(kind, table)
 
 
 def _meant(present: object, changes: Mapping[str, object]) -> object:
-    """The method that these changes mean: the one that they name, or the present one, unless it lacks a setting that
-    opens another.
+    """Return the method that these changes mean: the one that they name, or the present one, unless it lacks a setting
+    that another has.
     """
     known = METHODS[present].model_fields if isinstance(present, str) and present in METHODS else OPENING
     opened = next((method for key, method in OPENING.items() if key in changes and key not in known), present)

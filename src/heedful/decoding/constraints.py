@@ -28,13 +28,13 @@ class Plan(NamedTuple):
     rest: list[list[int]]  # [P, 2^P]: the fewest tokens that complete a set of phrases, just after phrase p
 
     def needed(self, positions: Sequence[int]) -> int:
-        """The fewest tokens with which all phrases are complete, from these positions."""
+        """Return the fewest tokens with which all phrases are complete, from these positions."""
         unmet = [p for p, at in enumerate(positions) if at < len(self.phrases[p])]
         every = sum(1 << p for p in unmet)
         return min((len(self.phrases[p]) - positions[p] + self.rest[p][every ^ (1 << p)] for p in unmet), default=0)
 
     def advance(self, positions: Sequence[int], token: int) -> list[int]:
-        """The positions after one more token."""
+        """Return the positions after one more token."""
         symbol = self.alphabet.index(token) if token in self.alphabet else len(self.alphabet)
         return [table[at][symbol] for table, at in zip(self.following, positions, strict=True)]
 
@@ -51,7 +51,7 @@ def plan(phrases: Sequence[Sequence[int]]) -> Plan:
 
 
 def fewest_tokens(required: Sequence[Sequence[int]], prefix: Sequence[int] = ()) -> int:
-    """The length of the shortest output that begins with the prefix and holds all phrases."""
+    """Return the length of the shortest output that begins with the prefix and holds all phrases."""
     automata = plan(required)
     positions = [0] * len(automata.phrases)
     for token in prefix:
@@ -75,7 +75,7 @@ class Banks(NamedTuple):
 
     @classmethod
     def of(cls, requests: Sequence[Request], beams: int, device: torch.device) -> "Banks | None":
-        """Before the first token; None where no request has a phrase."""
+        """Make the state before the first token; None where no request has a phrase."""
         if not any(request.required for request in requests):
             return None
         plans = [plan(request.required) for request in requests]
@@ -104,7 +104,7 @@ class Banks(NamedTuple):
     def choose(
         self, log_p: Float[Tensor, "N V"], so_far: Float[Tensor, "B K"], forced: Sequence[int] | None, position: int
     ) -> "tuple[BeamSelection, Banks]":
-        """The best candidates of each bank in turn, and the banks after them.
+        """Choose the best candidates of each bank in turn; return them and the banks after them.
 
         Candidates are the best continuations of all, the best one of each beam, and those that go on in a phrase. Bank
         c holds those with c ids of phrases met; the K places go round the banks, the fullest first. What could no
@@ -130,11 +130,11 @@ class Banks(NamedTuple):
         return after, self._replace(positions=chosen)
 
     def keep(self, rows: list[int]) -> "Banks":
-        """Only these sentences."""
+        """Keep these sentences only."""
         return Banks(*(part[rows] for part in self))
 
     def _candidates(self, totals: Float[Tensor, "B K V"]) -> Int[Tensor, "B C"]:
-        """Places in K * V, in ascending order; some may be there twice."""
+        """List the candidates as indices into K * V, in ascending order; some may be there twice."""
         _, beams, n_symbols = totals.shape
         base = torch.arange(beams, device=totals.device) * n_symbols  # [K]
         best = most_probable(totals.flatten(1), beams).ids
@@ -145,7 +145,7 @@ class Banks(NamedTuple):
         return torch.cat([best, of_each, (going + base[:, None]).flatten(1)], dim=1).sort(dim=1).values
 
     def _after(self, sources: Int[Tensor, "B C"], tokens: Int[Tensor, "B C"]) -> Int[Tensor, "B C P"]:
-        """The positions of each candidate."""
+        """Return the positions of each candidate."""
         n, n_phrases = self.lengths.shape
         known = tokens[:, :, None] == self.alphabet[:, None]  # [B C A]
         symbol = torch.where(known.any(-1), known.int().argmax(-1), self.alphabet.shape[1])  # [B C]
@@ -155,7 +155,7 @@ class Banks(NamedTuple):
         return self.following[sentence, phrase, before, symbol[:, :, None]]
 
     def _needed(self, positions: Int[Tensor, "B C P"]) -> Int[Tensor, "B C"]:
-        """As `Plan.needed`, for all candidates."""
+        """Compute `Plan.needed` for all candidates."""
         n, n_phrases = self.lengths.shape
         unmet = positions < self.lengths[:, None]
         bit = 1 << torch.arange(n_phrases, device=positions.device)
@@ -169,7 +169,7 @@ class Banks(NamedTuple):
 
 
 def _alone(log_p: Float[Tensor, "N V"], forced: Sequence[int] | None) -> Float[Tensor, "N V"]:
-    """-inf for all but the forced id, on rows where one is forced."""
+    """Set all but the forced id to -inf, on rows where one is forced."""
     if forced is None:
         return log_p
     wanted = torch.tensor(forced, device=log_p.device)[:, None]
@@ -177,7 +177,7 @@ def _alone(log_p: Float[Tensor, "N V"], forced: Sequence[int] | None) -> Float[T
 
 
 def _turns(scores: Float[Tensor, "B C"], bank: Int[Tensor, "B C"], fullest: int) -> Int[Tensor, "B C"]:
-    """The candidates in the order in which they get a beam: the best of each bank, then the second best, ..."""
+    """Order the candidates as they get a beam: the best of each bank, then the second best, ..."""
     order = scores.sort(dim=1, descending=True, stable=True).indices
     in_bank = torch.nn.functional.one_hot(bank.gather(1, order), fullest + 1)  # [B C banks]
     ahead = (in_bank.cumsum(1) * in_bank).sum(-1)  # how many of its bank are at least as good
@@ -191,7 +191,7 @@ def _inside(phrase: Phrase, other: Phrase) -> bool:
 
 
 def _overlap(left: Sequence[int], right: Phrase) -> int:
-    """The longest suffix of `left` that begins `right`."""
+    """Return the longest suffix of `left` that begins `right`."""
     longest = min(len(left), len(right))
     return next(n for n in range(longest, -1, -1) if tuple(left[len(left) - n :]) == right[:n])
 
@@ -202,7 +202,7 @@ def _automaton(phrase: Phrase, alphabet: Sequence[int]) -> list[list[int]]:
 
 
 def _shortest(phrases: Sequence[Phrase]) -> list[list[int]]:
-    """[p][set]: the fewest tokens that complete a set of phrases after phrase p: a shortest common superstring.
+    """Compute [p][set]: the fewest tokens that complete a set of phrases after phrase p: a shortest common superstring.
 
     No phrase stands inside another, so after p the position in q is their overlap, and the phrases end one by one.
     """

@@ -21,7 +21,8 @@ Numbers = NDArray[np.float64]
 
 
 def ctc_hypotheses(answer: Prediction, beam: int, n_best: int) -> list[list[Hypothesis]]:
-    """The `n_best` best outputs of each sentence, best first: by the best path where `beam` is 1, else by prefixes.
+    """Return the `n_best` best outputs of each sentence, best first: by the best path where `beam` is 1, else by
+    prefixes.
 
     Raises ValueError if n_best > beam.
     """
@@ -31,16 +32,14 @@ def ctc_hypotheses(answer: Prediction, beam: int, n_best: int) -> list[list[Hypo
 
 
 def path_log_p(answer: Prediction) -> list[Float[Tensor, "_ V"]]:
-    """log softmax of each sentence at its real places, in float64; BOS and EOS are on no path (-inf)."""
+    """Compute log softmax of each sentence at its real positions, in float64; BOS and EOS are on no path (-inf)."""
     log_p = answer.logits.double().log_softmax(dim=-1)
     log_p[:, :, [BOS, EOS]] = NEVER
     return [row[real] for row, real in zip(log_p.cpu(), answer.mask.cpu(), strict=True)]
 
 
 def ctc_greedy(log_p: Float[Tensor, "T V"]) -> Hypothesis:
-    """What the most probable path becomes. Its `log_p` is that of the output: of all paths to it.
-    [Graves 2006, 3.2, Eq. 4]
-    """
+    """Collapse the most probable path. The output's `log_p` is that of all paths to it. [Graves 2006, 3.2, Eq. 4]"""
     best = log_p.argmax(dim=1).tolist()
     changed = [place == 0 or index != best[place - 1] for place, index in enumerate(best)]
     ids = [index for index, new in zip(best, changed, strict=True) if new and index != PAD]
@@ -56,8 +55,8 @@ class _Prefixes(NamedTuple):
 
 
 def ctc_beam(log_p: Float[Tensor, "T V"], beam: int, n_best: int = 1) -> list[Hypothesis]:
-    """The best outputs by the sum over their paths: the `beam` best prefixes are kept at each place.
-    [Hannun 2014, Algorithm 1, without a language model]
+    """Search the best outputs by the sum over their paths: the `beam` best prefixes are kept at each position. [Hannun
+    2014, Algorithm 1, without a language model]
 
     What is kept to the end is ranked by its exact probability. Exact, where the beam holds all prefixes.
     """
@@ -70,7 +69,7 @@ def ctc_beam(log_p: Float[Tensor, "T V"], beam: int, n_best: int = 1) -> list[Hy
 
 
 def _next(kept: _Prefixes, at_place: Numbers, beam: int) -> _Prefixes:
-    """The best prefixes one place further on: each as it is, or with one more symbol."""
+    """Extend the best prefixes by one position: each as it is, or with one more symbol."""
     last = np.array([ids[-1] if ids else PAD for ids in kept.ids])
     total = np.logaddexp(kept.blank, kept.symbol)
     longer = total[:, None] + at_place  # [K V]
@@ -98,7 +97,7 @@ def _next(kept: _Prefixes, at_place: Numbers, beam: int) -> _Prefixes:
 
 
 def ctc_log_p(log_p: Float[Tensor, "T V"], ids: Sequence[int]) -> list[float]:
-    """ln p of each symbol, given that the output began with those before it, and of the end after the last one.
+    """Compute ln p of each symbol, given that the output began with those before it, and of the end after the last one.
 
     Their sum is ln p(ids | x) over all paths: the forward recursion, and prefix probabilities as those of prefix
     search. [Graves 2006, 3.2, 4.1] What no path can give is -inf.

@@ -40,7 +40,7 @@ class EncoderOnlyBackend(Backend):
         search: SearchConfig,
         prepared: Prepared[EncoderOnly, EncoderOnly] | None = None,
     ) -> None:
-        """Raises ConfigError for settings of search that need a decoder."""
+        """Prepare a backend. Raises ConfigError for settings of search that need a decoder."""
         for name in unused_without_decoder(search, self.searched):
             message = f"`search.{name}` needs a decoder, but this model is encoder-only."
             raise ConfigError(message, hint=f"Leave search.{name} out.")
@@ -121,7 +121,7 @@ class LabelBackend(EncoderOnlyBackend):
         return [best_label_sequences(log_p[row][real], n_best) for row, real in enumerate(prediction.mask)]
 
     def given(self, prediction: Prediction, targets: Sequence[Ids]) -> list[list[float]]:
-        """The end has log-probability 0: nobody chose it."""
+        """Return the log-probability of each label; that of the end is 0, for it is not predicted."""
         log_p = label_log_p(prediction)
         rows = [log_p[row, range(len(ids)), list(ids)].tolist() for row, ids in enumerate(targets)]
         return [[*row, 0.0] for row in rows]
@@ -152,7 +152,7 @@ class CTCBackend(EncoderOnlyBackend):
         *,
         by_best_path: bool = False,
     ) -> None:
-        """With `by_best_path` the beam of the settings has no effect."""
+        """Prepare a backend; with `by_best_path` the beam of the settings has no effect."""
         super().__init__(model, search, prepared)
         self.by_best_path = by_best_path
 
@@ -168,7 +168,7 @@ class CTCBackend(EncoderOnlyBackend):
 
 
 def label_log_p(prediction: Prediction) -> Float[Tensor, "B T V"]:
-    """log softmax in float32; PAD, UNK, BOS and EOS are no labels (-inf)."""
+    """Compute log softmax in float32; PAD, UNK, BOS and EOS are no labels (-inf)."""
     log_p = log_probabilities(prediction.logits.flatten(0, 1)).view(prediction.logits.shape)
     log_p[:, :, EOS] = NEVER
     log_p[:, :, UNK] = NEVER

@@ -19,13 +19,13 @@ Table = NDArray[np.float64]
 
 
 class Utility(ABC):
-    """How good a text is if another one is right; from 0 to 100, higher is better."""
+    """Utility of a text if another one is right; from 0 to 100, higher is better."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def table(self, texts: Sequence[str], references: Sequence[str]) -> Table:
-        """[len(texts) len(references)]: the utility of each text against each single reference."""
+        """Compute [len(texts) len(references)]: the utility of each text against each single reference."""
 
 
 class _NGramUtility(Utility):
@@ -35,10 +35,10 @@ class _NGramUtility(Utility):
 
     @abstractmethod
     def cut(self, text: str) -> Sequence[str]:
-        """The units whose n-grams are counted."""
+        """Split a text into the units whose n-grams are counted."""
 
     def counts(self, texts: Sequence[str], references: Sequence[str]) -> "_Counts":
-        """What is common, and what there is."""
+        """Count what is common, and what there is."""
         ours, theirs = [self.cut(text) for text in texts], [self.cut(reference) for reference in references]
         orders = range(1, self.max_order + 1)
         common = np.stack([_common(ours, theirs, order) for order in orders])
@@ -127,7 +127,7 @@ _KINDS: tuple[type[Utility], ...] = (ChrF, SentenceBLEU, EditSimilarity, Charact
 
 
 def utility_of(name: str) -> Utility:
-    """The utility of this name. Raises ValueError for an unknown one."""
+    """Return the utility of this name. Raises ValueError for an unknown one."""
     for kind in _KINDS:
         if kind.name == name:
             return kind()
@@ -140,7 +140,7 @@ def best_expected(
     text_of: Callable[[list[int]], str],
     utility: Utility,
 ) -> list[Hypothesis]:
-    """The candidates by their mean utility against the samples, best first, with this as their score.
+    """Rank the candidates by their mean utility against the samples, best first, with this as their score.
 
     y* = argmax_y 1/N sum_n u(y, y_n), y_n ~ p(y | x). [Kumar 2004, Eq. 4; Eikema 2022, Eq. 4]
     Equal texts are one candidate, the most probable one; equal samples are compared once and count as often as drawn.
@@ -169,7 +169,7 @@ def _common(texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]],
 
 
 def _numbered(text: Sequence[str], order: int) -> list[tuple[object, int]]:
-    """Each n-gram of a text with the number of its occurrence."""
+    """Number the occurrences of each n-gram of a text."""
     seen: Counter[object] = Counter()
     numbered = []
     for start in range(len(text) - order + 1):

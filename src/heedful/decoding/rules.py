@@ -20,7 +20,7 @@ from heedful.text.vocabulary import UNK
 
 
 class OutputRules(NamedTuple):
-    """What an output must hold and must not hold.
+    """Rules on the text of an output: required, forbidden, and prefix texts.
 
     A phrase is read as the tokeniser reads it: from the beginning of a word on, with its case.
     """
@@ -38,13 +38,13 @@ class Requesting:
     """
 
     def __init__(self, tokenizer: Tokenizer, search: SearchConfig, readable: int | None) -> None:
-        """`readable`: the most tokens, with BOS, that the model can read of a target."""
+        """Prepare the rules; `readable` is the most tokens, with BOS, that the model can read of a target."""
         self._tokenizer, self._search, self._readable = tokenizer, search, readable
         self._units: PieceParts | None = None
         self._automata: dict[tuple[str, ...], Tensor] = {}
 
     def __call__(self, place: str, length: int, prefix: str, rules: OutputRules, parts: int) -> Request:
-        """The request for a source of so many tokens, one of the `parts` of the line that errors call `place`."""
+        """Make the request for a source of so many tokens, one of the `parts` of the line that errors call `place`."""
         if parts > 1 and (rules.require or rules.forbid):
             hint = "Give its sentences a line each, or raise search.max_source."
             raise HeedfulError(f"{place} is translated in {parts} parts, so it can have no phrases.", hint=hint)

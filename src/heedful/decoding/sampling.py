@@ -25,7 +25,9 @@ def sample(
     top_p: float | None = None,
     epsilon: float | None = None,
 ) -> list[Hypothesis]:
-    """One sample a request, whose score is its log-probability under the model itself (before temperature and cuts)."""
+    """Draw one sample a request, whose score is its log-probability under the model itself (before temperature and
+    cuts).
+    """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def choose(log_p: Tensor, live: Sequence[int], forced: Sequence[int] | None) -> Continuations:
@@ -41,8 +43,8 @@ def sample(
 def truncated(
     scores: Float[Tensor, "N V"], top_k: int | None, top_p: float | None, epsilon: float | None = None
 ) -> Float[Tensor, "N V"]:
-    """The probabilities after all cuts, in each row: those of at least epsilon, of them at most k of the most probable,
-    then the smallest set reaching p.
+    """Truncate the probabilities of each row: those of at least epsilon, of them at most k of the most probable, then
+    the smallest set reaching p.
 
     The most probable token always stays. Ties are cut by id, the lower one stays. [Fan 2018; Holtzman 2020; Hewitt
     2022]
@@ -67,7 +69,7 @@ def truncated(
 
 
 def draw(probabilities: Float[Tensor, "N V"], uniform: Float[Tensor, " N"]) -> Tensor:
-    """The id at which the cumulative probability first exceeds the uniform number of its row."""
+    """Return the id at which the cumulative probability first exceeds the uniform number of its row."""
     cumulative = probabilities.cumsum(dim=-1, dtype=torch.float64)
     target = uniform.double()[:, None] * cumulative[:, -1:]
     chosen = torch.searchsorted(cumulative, target, right=True)[:, 0]

@@ -31,7 +31,9 @@ class Hypothesis(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What one sentence asks for: the longest output in tokens, without EOS, and what it must begin with and hold."""
+    """Request of one sentence: the longest output in tokens, without EOS, and the prefix and
+    phrases that it must have.
+    """
 
     max_length: int
     prefix: Sequence[int] = ()
@@ -41,13 +43,13 @@ class Request(NamedTuple):
 
 
 def length_penalty(length: int | Tensor, alpha: float) -> float | Tensor:
-    """lp(Y) = ((5 + |Y|) / 6)^alpha: scores are log p / lp. [Wu 2016, Eq. 14] `length` counts EOS."""
+    """Compute lp(Y) = ((5 + |Y|) / 6)^alpha: scores are log p / lp. [Wu 2016, Eq. 14] `length` counts EOS."""
     return ((5 + length) / 6) ** alpha
 
 
 @final
 class Forcing:
-    """Which positions of which requests have no choice: those of the prefix, and the end at the greatest length."""
+    """Positions at which a request has no choice: those of the prefix, and the end at the greatest length."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self.requests = requests
@@ -55,7 +57,7 @@ class Forcing:
         self.least_length = min((request.max_length for request in requests), default=0)
 
     def at(self, position: int, sentences: Sequence[int]) -> list[int] | None:
-        """For each of these requests the only id that may come now, or FREE; None where all are free."""
+        """Return for each of these requests the only id that may come now, or FREE; None where all are free."""
         if self.longest_prefix <= position < self.least_length:
             return None
         requests = [self.requests[i] for i in sentences]
@@ -71,14 +73,14 @@ class Forcing:
 
 
 class Continuations(NamedTuple):
-    """What may come next on each row, best first; -inf where it may not."""
+    """Continuations of each row, best first; -inf where not allowed."""
 
     log_p: Float[Tensor, "N k"]
     ids: Int[Tensor, "N k"]
 
 
 class BeamSelection(NamedTuple):
-    """What the K beams of each sentence go on with."""
+    """Tokens that extend the K beams of each sentence, and the beams that they extend."""
 
     sources: Int[Tensor, "B K"]  # the beam that each comes from
     ids: Int[Tensor, "B K"]
@@ -87,7 +89,7 @@ class BeamSelection(NamedTuple):
 
 
 def log_probabilities(logits: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
-    """log softmax in float32; PAD and BOS are no outputs (-inf)."""
+    """Compute log softmax in float32; PAD and BOS are no outputs (-inf)."""
     log_p = logits.float().log_softmax(dim=-1)
     log_p[:, PAD] = NEVER
     log_p[:, BOS] = NEVER
@@ -95,7 +97,7 @@ def log_probabilities(logits: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
 
 
 def continuations(log_p: Float[Tensor, "N V"], k: int, forced: Sequence[int] | None) -> Continuations:
-    """The k most probable ids of each row (all V where V < k); the forced one alone where there is one.
+    """Return the k most probable ids of each row (all V where V < k); the forced one alone where there is one.
 
     `forced` has an id, or FREE, for each row.
     """
@@ -103,7 +105,7 @@ def continuations(log_p: Float[Tensor, "N V"], k: int, forced: Sequence[int] | N
 
 
 def most_probable(log_p: Float[Tensor, "N V"], k: int) -> Continuations:
-    """The k greatest of each row with their ids, best first: `log_p.topk(k)`.
+    """Return the k greatest of each row with their ids, best first: `log_p.topk(k)`.
 
     The k greatest lie in the k runs of neighbours with the greatest maxima, or in the rest that fills no run; and
     maxima are found many at a time, where top-k moves number by number.
@@ -122,7 +124,7 @@ def most_probable(log_p: Float[Tensor, "N V"], k: int) -> Continuations:
 
 
 def only_forced(free: Continuations, log_p: Float[Tensor, "N V"], forced: Sequence[int] | None) -> Continuations:
-    """These continuations, but on rows where an id is forced that one alone, with its own log-probability."""
+    """Restrict rows where an id is forced to that one alone, with its own log-probability."""
     if forced is None:
         return free
     wanted = torch.tensor(forced, device=log_p.device)[:, None]  # [N 1]

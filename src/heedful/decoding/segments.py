@@ -28,7 +28,8 @@ class Segment(NamedTuple):
 
 
 def segment_line(line: int, text: str, tokenizer: Tokenizer, longest: int) -> list[Segment]:
-    """The whole line if it has at most `longest` tokens; else at sentence ends, packed; else every `longest` tokens.
+    """Split a line: the whole of it if it has at most `longest` tokens; else at sentence ends, packed; else every
+    `longest` tokens.
 
     A line that shows nothing, or one without any token, has no segment.
     """
@@ -76,7 +77,7 @@ def in_batches(lengths: Sequence[int], budget: int, compute: Callable[[list[int]
 def join_segments(
     segments: Sequence[Segment], found: Sequence[Sequence[Hypothesis]], target: Tokenizer, longest: int
 ) -> Translation:
-    """The translation of a line from what was found for each of its segments; a line without any gives "".
+    """Join the outputs of a line's segments to its translation; a line without any gives "".
 
     `longest` is the length in tokens at which lines are split. The n-th best of a line is made of the n-th best of all
     its segments.
@@ -100,6 +101,6 @@ def _join(parts: Sequence[Hypothesis], target: Tokenizer) -> Candidate:
 
 
 def tokens_of(ids: Sequence[int], log_p: Sequence[float], target: Tokenizer) -> list[Token]:
-    """The pieces of an output, EOS included, with their log-probabilities."""
+    """List the pieces of an output, EOS included, with their log-probabilities."""
     pieces = [*(target.piece(i) for i in ids), END]
     return [Token(piece, value) for piece, value in zip(pieces, log_p, strict=True)]

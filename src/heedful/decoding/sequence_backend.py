@@ -46,8 +46,8 @@ class SequenceBackend(Backend):
         shortlist: Shortlist | None = None,
         prepared: Prepared[Seq2Seq, Searchable] | None = None,
     ) -> None:
-        """`text_of` gives the text of ids, which MBR compares. `shortlist` is what the bundle has; it is used where the
-        settings ask for one. `prepared` holds the copies for inference, where there are some already.
+        """Prepare a backend. `text_of` gives the text of ids, which MBR compares. `shortlist` is that of the bundle,
+        used where the settings turn it on. `prepared` holds the copies for inference, where there are some already.
         """
         self.model, self.search, self.text_of, self.shortlist = model, search, text_of, shortlist
         self.prepared = Prepared(model, searchable) if prepared is None else prepared
@@ -101,7 +101,9 @@ class SequenceBackend(Backend):
         return Trace([*source, END], [BEGIN, *target], [*target, END], log_p, maps)
 
     def _teacher_forced(self, batch: Batch) -> list[list[float]]:
-        """The log-probabilities of the targets' tokens, EOS included; behind the end of a shorter one anything."""
+        """Compute the log-probabilities of the targets' tokens, EOS included; behind the end of a shorter target they
+        have no meaning.
+        """
         hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask), batch.tgt_in)
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1)
         return log_p.gather(2, batch.tgt_out[:, :, None])[:, :, 0].tolist()
@@ -124,7 +126,7 @@ class SequenceBackend(Backend):
         requests: Sequence[Request],
         n_best: int,
     ) -> list[list[Hypothesis]]:
-        """The `n_best` best hypotheses of each source of a batch, best first."""
+        """Search the `n_best` best hypotheses of each source of a batch, best first."""
         model = ready.model
         batch = collate([(list(source), []) for source in sources], range(len(sources))).to(device_of(model))
         memory = model.encode(batch.src, batch.src_mask)
@@ -147,7 +149,9 @@ class SequenceBackend(Backend):
                 raise TypeError(f"`search` must be of a known method, but is of {self.search.method!r}.")
 
     def _agreed(self, encoded: "_Encoded", search: MBRSearch, n_best: int) -> list[list[Hypothesis]]:
-        """MBR: what samples of the model agree with most, among themselves, the beam's best, or both."""
+        """Choose by minimum Bayes risk: the candidates that agree most with samples of the model; candidates are the
+        samples, the beam's best, or both.
+        """
         from heedful.decoding.mbr import best_expected, utility_of  # sacrebleu is slow to import
 
         utility, wanted = utility_of(search.utility), search.candidates
@@ -174,7 +178,7 @@ def _searched(encoded: "_Encoded", search: BeamSearch, n_best: int) -> list[list
 
 
 def _sampled(encoded: "_Encoded", search: SampleSearch, n: int) -> list[list[Hypothesis]]:
-    """n samples a sentence; each leaves the batch when it ends, so each has a row of its own in the state."""
+    """Draw n samples a sentence; each leaves the batch when it ends, so each has a row of its own in the state."""
     wide = encoded.repeated(n)
     seeds = [seed_of(search.seed, repr(list(source)), number) for source in encoded.sources for number in range(n)]
     samples = sample(
@@ -213,7 +217,7 @@ class _Encoded(NamedTuple):
 
     @property
     def step(self) -> Step:
-        """What search calls."""
+        """Step function that search calls."""
         model, readout = self.ready
         if self.narrow is not None:
             there = self.narrow._replace(ids=self.narrow.ids.to(device_of(model)))

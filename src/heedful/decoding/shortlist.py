@@ -27,26 +27,26 @@ TABLE, FACTS = "shortlist.safetensors", "shortlist.toml"
 
 
 class Shortlist(NamedTuple):
-    """Which target ids each source id calls for, and those that are always there."""
+    """Shortlist: the target ids that are candidates for each source id, and those that are always candidates."""
 
     likely: Int[Tensor, "V_source k"]  # the k most likely targets of each source id, best first; -1 where fewer
     always: Int[Tensor, " m"]  # the special ids and the most frequent ones, ascending
     target_size: int
 
     def candidates(self, source: int) -> list[int]:
-        """The targets of one source id, best first, without those that are always there."""
+        """Return the targets of one source id, best first, without those that are always candidates."""
         fixed = set(self.always.tolist())
         return [target for target in self.likely[source].tolist() if target >= 0 and target not in fixed]
 
     def allowed(self, source: Sequence[int]) -> Bool[Tensor, " V"]:
-        """Which target ids a source may need."""
+        """Mark the target ids that a source may need."""
         allowed = torch.zeros(self.target_size, dtype=torch.bool)
         allowed[self.always] = True
         allowed[self.likely[list(source)].flatten().clamp(min=PAD)] = True  # -1 becomes a special id
         return allowed
 
     def narrow(self, sources: Sequence[Sequence[int]], requests: Sequence[Request]) -> "Narrow":
-        """What each of these sentences may emit: its own candidates, and whatever it is asked for.
+        """Collect the ids that each of these sentences may emit: its own candidates, and those that its request needs.
 
         [L'Hostis 2016; Jean 2015, 3.3] It does not depend on the other sentences of the batch.
         """
@@ -64,7 +64,7 @@ class Narrow(NamedTuple):
     allowed: Bool[Tensor, "B U"]
 
     def asked(self, requests: Sequence[Request]) -> list[Request]:
-        """The requests, in numbers of this vocabulary."""
+        """Return the requests, in numbers of this vocabulary."""
         place = {token: number for number, token in enumerate(self.ids.tolist())}
         return [
             request._replace(
@@ -76,18 +76,20 @@ class Narrow(NamedTuple):
         ]
 
     def found(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """The hypotheses, in ids of the whole vocabulary."""
+        """Return the hypotheses, in ids of the whole vocabulary."""
         ids = self.ids.tolist()
         return [one._replace(ids=[ids[number] for number in one.ids]) for one in hypotheses]
 
     def start(self, state: State, beams: int) -> "NarrowState":
-        """The state of a model, together with what each of its sentences may emit."""
+        """Return the start state of a model, together with the ids that each of its sentences may emit."""
         return NarrowState(state, self.allowed.to(state.device), beams)
 
     def step(
         self, model_step: Callable[[State, Tensor], tuple[Tensor, State]], logits: Callable[[Tensor], Tensor]
     ) -> Step:
-        """A step over this vocabulary, from a model's step and its output layer over `ids`; all on one device."""
+        """Make a step function over this vocabulary from a model's step and its output layer over `ids`; all on one
+        device.
+        """
 
         ids = self.ids
 
@@ -112,7 +114,7 @@ class NarrowState(State):
         return self.inner.device
 
     def after(self, inner: State) -> "NarrowState":
-        """The same sentences after a step."""
+        """Return the state of the same sentences after a step."""
         return NarrowState(inner, self.allowed, self.beams)
 
     def reorder(self, rows: Int[Tensor, " N"]) -> "NarrowState":
@@ -123,13 +125,13 @@ class NarrowState(State):
 
 
 def shortlist_of(likely: Int[Tensor, "V_source k"], frequent: Sequence[int], target_size: int) -> Shortlist:
-    """A shortlist of a table of likely targets and of ids that are always candidates."""
+    """Make a shortlist of a table of likely targets and of ids that are always candidates."""
     always = sorted({*range(len(SPECIALS)), *frequent})
     return Shortlist(likely, torch.tensor(always), target_size)
 
 
 def vocabulary_map(shortlist: Shortlist, source: Sequence[str], target: Sequence[str]) -> list[str]:
-    """The table in CTranslate2's format: a source symbol, a tab, and its targets between blanks.
+    """Write the table in CTranslate2's format: a source symbol, a tab, and its targets between blanks.
 
     `source` and `target` are the symbols of all ids, in their order; the line of the empty symbol holds what is always
     a candidate. Raises ValueError for a symbol with a blank, a tab or a line break, which the format cannot hold.

@@ -30,7 +30,8 @@ Choose = Callable[[Float[Tensor, "N V"], Sequence[int], Sequence[int] | None], C
 def follow(
     step: Step, state: State, requests: Sequence[Request], choose: Choose, *, alpha: float = 0.0
 ) -> list[Hypothesis]:
-    """The output of each request, ranked by log p / length_penalty. What has ended leaves the batch at once.
+    """Generate the output of each request token by token, ranked by log p / length_penalty. A finished one leaves the
+    batch at once.
 
     `state` has one row a request. At `max_length` only EOS may follow, so every output ends.
     """
@@ -70,7 +71,9 @@ def _hypothesis(ids: list[int], token_log_p: list[float], alpha: float) -> Hypot
 
 
 def greedy_search(step: Step, state: State, requests: Sequence[Request], alpha: float = 0.0) -> list[list[Hypothesis]]:
-    """One hypothesis a sentence; equal to `beam_search` with one beam. Finished sentences leave the batch."""
+    """Search greedily: one hypothesis a sentence, equal to `beam_search` with one beam. Finished sentences leave the
+    batch.
+    """
     return [[found] for found in follow(step, state, requests, _most_probable, alpha=alpha)]
 
 

@@ -31,7 +31,7 @@ class Translation(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """What the model thinks of a given output."""
+    """Scores that the model gives to a given output."""
 
     log_p: float  # of the whole output, "</s>" included
     tokens: list[Token]

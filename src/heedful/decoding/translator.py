@@ -34,7 +34,7 @@ class Translator:
 
     @property
     def search(self) -> SearchConfig:
-        """How outputs are found."""
+        """Search settings in use."""
         return self.backend.search
 
     def with_search(self, changes: Mapping[str, object] | SearchConfig) -> "Translator":
@@ -128,7 +128,7 @@ class Translator:
         rules: Sequence[OutputRules] | None,
         first_line: int,
     ) -> list[Request]:
-        """What is asked of each segment; a prefix is for the first of a line."""
+        """Make a request for each segment; a prefix is for the first segment of a line."""
         request = Requesting(self.tokenizers.target, self.search, self.backend.longest)
         requests = []
         for number, segment in enumerate(segments):
@@ -147,7 +147,7 @@ class Translator:
 
     @property
     def _no_number(self) -> str:
-        """What to do where a probability is NaN."""
+        """Way out where a probability is NaN."""
         return f"Its weights are damaged (NaN). {self.backend.damaged_hint}"
 
     def _check_found(self, hypotheses: list[Hypothesis], request: Request, place: str) -> None:
@@ -159,13 +159,13 @@ class Translator:
 
 
 def refuse_single_text(name: str, lines: Sequence[str]) -> None:
-    """Raises TypeError for a string: it is a sequence of strings too, but nobody means to translate its letters."""
+    """Refuse a string. Raises TypeError: it is a sequence of strings too, but nobody means to translate its letters."""
     if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"`{name}` must be a list of strings, one a line, but is {lines!r:.60}.")
 
 
 def check_traced(pair: tuple[Sequence[int], Sequence[int]], max_source: int) -> None:
-    """Raises HeedfulError for a pair of which too many weights would be kept."""
+    """Refuse a pair of which too many weights would be kept. Raises HeedfulError."""
     tokens, most = 1 + max(map(len, pair)), TRACED_LENGTHS * max_source
     if tokens > most:
         hint = "Show a sentence at a time: each layer and head has a weight for each two tokens."
@@ -173,13 +173,15 @@ def check_traced(pair: tuple[Sequence[int], Sequence[int]], max_source: int) -> 
 
 
 def refuse_no_text(name: str, text: str) -> None:
-    """Raises TypeError for anything but a string."""
+    """Refuse anything but a string. Raises TypeError."""
     if not isinstance(text, str):
         raise TypeError(f"`{name}` must be one string, but is {text!r:.60}.")
 
 
 def check_lines(lines: Sequence[str], beside: Mapping[str, Sequence[object] | None]) -> None:
-    """Raises TypeError for a single text in place of lines, and ValueError unless each thing beside has one a line."""
+    """Check lines and what goes with them. Raises TypeError for a single text in place of lines, and ValueError unless
+    each list beside has one item a line.
+    """
     refuse_single_text("lines", lines)
     for name, given in beside.items():
         if isinstance(given, str):

@@ -28,7 +28,7 @@ class PieceParts(NamedTuple):
 
 
 def units_of(tokenizer: Tokenizer) -> PieceParts:
-    """The parts of every piece of a tokeniser; special ids have none, but UNK is one."""
+    """Split every piece of a tokeniser into its parts; special ids have none, but UNK is one."""
     pieces = [
         [] if index < len(SPECIALS) else tokenizer.units(tokenizer.piece(index)) for index in range(len(tokenizer))
     ]
@@ -42,7 +42,7 @@ def units_of(tokenizer: Tokenizer) -> PieceParts:
 
 
 def forbidding(texts: Sequence[str], tokenizer: Tokenizer, units: PieceParts) -> Int[Tensor, "S V"]:
-    """The automaton that follows an output and knows which token would complete one of the texts. [Aho 1975]
+    """Build the automaton that follows an output and knows which token would complete one of the texts. [Aho 1975]
 
     Entry [s, v] is the state after token v in state s, or BANNED. A text counts from the beginning of a word (or
     symbol) on, as the tokeniser reads it, and however its letters are cut into pieces.
@@ -68,7 +68,7 @@ def forbidding(texts: Sequence[str], tokenizer: Tokenizer, units: PieceParts) ->
 
 
 def _step(read: tuple[str, ...], phrases: Sequence[tuple[str, ...]], begins: list[tuple[str, ...]]) -> int:
-    """The state after these units: BANNED at the end of a phrase, else the longest suffix that begins one."""
+    """Return the state after these units: BANNED at the end of a phrase, else the longest suffix that begins one."""
     if any(read[-len(phrase) :] == phrase for phrase in phrases):
         return BANNED
     return next(begins.index(read[start:]) for start in range(len(read) + 1) if read[start:] in begins)
@@ -84,7 +84,7 @@ class Vetoes(NamedTuple):
 
     @classmethod
     def of(cls, requests: Sequence[Request], beams: int, device: torch.device) -> "Vetoes | None":
-        """Before the first token, for `beams` rows a request; None where nothing is vetoed."""
+        """Make the state before the first token, for `beams` rows a request; None where nothing is forbidden."""
         if all(request.forbidden is None and not request.no_repeat for request in requests):
             return None
         given = {id(request.forbidden): request.forbidden for request in requests if request.forbidden is not None}
@@ -105,7 +105,7 @@ class Vetoes(NamedTuple):
         return cls(automata, state.repeat_interleave(beams), orders.repeat_interleave(beams), nothing)
 
     def apply(self, log_p: Float[Tensor, "N V"], forced: Sequence[int] | None) -> Float[Tensor, "N V"]:
-        """-inf for what is vetoed; a row whose next id is forced stays as it is."""
+        """Set forbidden tokens to -inf; a row whose next id is forced stays as it is."""
         vetoed = torch.zeros_like(log_p, dtype=torch.bool)
         if self.automata is not None:
             vetoed |= self.automata[self.state] == BANNED
@@ -116,18 +116,18 @@ class Vetoes(NamedTuple):
         return log_p.masked_fill(vetoed, NEVER)
 
     def after(self, rows: Int[Tensor, " M"], tokens: Int[Tensor, " M"]) -> "Vetoes":
-        """These rows, each with one more token."""
+        """Return the state of these rows, each with one more token."""
         state = self.state[rows]
         if self.automata is not None:
             state = self.automata[state, tokens].clamp(min=0)  # a beam that was never open may hold anything
         return Vetoes(self.automata, state, self.orders[rows], torch.cat([self.tokens[rows], tokens[:, None]], dim=1))
 
     def keep(self, rows: list[int]) -> "Vetoes":
-        """Only these rows."""
+        """Keep these rows only."""
         return Vetoes(self.automata, self.state[rows], self.orders[rows], self.tokens[rows])
 
     def _repeating(self, order: int, n_symbols: int) -> Bool[Tensor, "N V"]:
-        """The tokens that would make an n-gram of this order a second time. [Paulus 2018, 2.5]"""
+        """Mark the tokens that would make an n-gram of this order a second time. [Paulus 2018, 2.5]"""
         vetoed = torch.zeros(len(self.tokens), n_symbols, dtype=torch.bool, device=self.tokens.device)
         if self.tokens.shape[1] < order:
             return vetoed

@@ -43,12 +43,12 @@ SEARCH_LACKS = ("method", "no_repeat_ngram")
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """Every Transformer can be expressed but for its positions; a model of another kind cannot."""
+    """List what cannot be expressed: of a Transformer only some positions, and any other model."""
     return [] if config.kind == "transformer" else [f'kind = "{config.kind}"']
 
 
 def computes_in(precision: str) -> bool:
-    """What the library has kernels for on this processor; bfloat16 on few."""
+    """Return whether the library has kernels for this precision on this processor; for bfloat16 on few."""
     return precision in library().get_supported_compute_types("cpu")
 
 
@@ -91,12 +91,14 @@ def _settings(recipe: Tree) -> tuple[TransformerConfig, SearchConfig]:
 
 
 def _positions(config: TransformerConfig, search: SearchConfig) -> int:
-    """The tokens that a source with EOS, or an output with BOS, can have: sinusoids are written that far."""
+    """Return the number of tokens that a source with EOS, or an output with BOS, can have: sinusoids are written that
+    far.
+    """
     return config.max_positions if config.positions == "learned" else search.max_source + search.max_extra + 1
 
 
 def token_strings(tokenizer: Tokenizer) -> list[str]:
-    """A string for each id, all different: the piece, and behind it "#" and its id where an earlier one is the same.
+    """Return a different string for each id: the piece, and behind it "#" and its id where an earlier one is the same.
 
     A text can hold symbols that look like special ones; to the library a token is its string.
     """
@@ -117,7 +119,9 @@ def _visible(letter: str) -> str:
 
 
 def _write_mapping(path: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> str:
-    """The shortlist as the library reads it: a source token, a tab and its targets a line, first those for all."""
+    """Write the shortlist as the library reads it: a source token, a tab and its targets a line,
+    first those for all.
+    """
     lines = vocabulary_map(shortlist, token_strings(tokenizers.source), token_strings(tokenizers.target))
     write_text(path, "".join(f"{line}\n" for line in lines))
     return str(path)
@@ -133,7 +137,7 @@ def _check_attention(model: nn.Module) -> None:
 
 
 def _specification(ctranslate2: ModuleType, bundle: Bundle) -> Any:
-    """The library's description of a Transformer, filled with the weights of the bundle."""
+    """Fill the library's description of a Transformer with the weights of the bundle."""
     model = bundle.model
     assert isinstance(model, Transformer)
     config, search = _settings(bundle.recipe)
@@ -185,7 +189,7 @@ def _fill_decoder(spec: Any, model: Transformer, longest: int) -> None:
 
 
 def _fill_attention(spec: Any, attention: MultiHeadAttention, sublayer: Sublayer) -> None:
-    """The library joins projections: queries, keys and values of self-attention; else keys and values.
+    """Join projections as the library does: queries, keys and values of self-attention; else keys and values.
 
     It wants heads that are equally wide everywhere: the narrower ones get zeros, which change no product and no output.
     """

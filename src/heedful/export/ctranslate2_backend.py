@@ -28,7 +28,7 @@ HINT = "Use the native engine."
 
 
 class Wanted(NamedTuple):
-    """What a source asks of the library: its tokens, the most tokens of an output, and those it must begin with."""
+    """Request to the library for one source: its tokens, the most tokens of an output, and those it must begin with."""
 
     source: list[str]
     longest: int
@@ -44,8 +44,8 @@ class CTranslate2Backend(Backend):
     def __init__(
         self, reader: CTranslate2Folder, search: SearchConfig, longest: int, *, scores_tokens: bool = True
     ) -> None:
-        """`longest` is the number of positions: those of a source with its EOS, or of an output with BOS. Without
-        `scores_tokens` outputs come without the log-probabilities of their tokens: a quarter less work.
+        """Prepare a backend. `longest` is the number of positions: those of a source with its EOS, or of an output with
+        BOS. Without `scores_tokens` outputs come without the log-probabilities of their tokens: a quarter less work.
 
         Raises ConfigError where the settings ask for what the library does not do, or not as ours, or for a shortlist
         and there is none.
@@ -103,7 +103,7 @@ class CTranslate2Backend(Backend):
         return Wanted(tokens, request.max_length, prefix)
 
     def _results(self, wanted: Sequence[Wanted], n_best: int) -> list[Any]:
-        """What the library finds for each source, in batches."""
+        """Search by the library for each source, in batches."""
         # A shortlist holds for a whole batch, so that smaller batches leave shorter ones: a tenth quicker on Multi30k.
         budget = self.search.max_tokens // self.search.beam // (2 if self.search.shortlist else 1)
         groups = list(batches([len(one.source) for one in wanted], max(1, budget)))
@@ -115,17 +115,17 @@ class CTranslate2Backend(Backend):
         return [results[n] for n in range(len(wanted))]
 
     def _start_batch(self, opened: Any, wanted: list[Wanted], enough: int) -> list[Any]:
-        """One search for all, in which an output may be as long as the longest may, and its EOS behind it."""
+        """Search all at once: an output may be as long as the longest may, and its EOS behind it."""
         return self._start(opened, wanted, enough, 1 + max(one.longest for one in wanted), [])
 
     def _start_alone(self, opened: Any, wanted: Wanted) -> Any:
-        """A search without PAD and BOS that stops where EOS is forced: what is open then has all of its tokens."""
+        """Search without PAD and BOS, and stop where EOS is forced: what is unfinished then has all of its tokens."""
         return self._start(opened, [wanted], self.search.beam, wanted.longest, [PAD, BOS])[0]
 
     def _start(
         self, opened: Any, wanted: list[Wanted], enough: int, longest: int, forbidden: Sequence[int]
     ) -> list[Any]:
-        """Results that are still being computed: at least `enough` hypotheses each."""
+        """Start searches that go on in the background, for at least `enough` hypotheses each."""
         return opened.translate_batch(
             [one.source for one in wanted],
             [one.prefix or None for one in wanted] if any(one.prefix for one in wanted) else None,
@@ -143,7 +143,7 @@ class CTranslate2Backend(Backend):
         )
 
     def _is_allowed(self, result: Any, wanted: Wanted) -> bool:
-        """Whether our search could have found these: none too long, and none with PAD or BOS."""
+        """Return whether our search could have found these: none too long, and none with PAD or BOS."""
         never = {self.reader.target_tokens[PAD], self.reader.target_tokens[BOS]}
         return all(
             len(tokens) <= wanted.longest + 1 and tokens[-1:] == [self.reader.end] and never.isdisjoint(tokens)
@@ -151,7 +151,7 @@ class CTranslate2Backend(Backend):
         )
 
     def _hypotheses(self, result: Any) -> list[Hypothesis]:
-        """What the library found, ranked by our length penalty, without log-probabilities of tokens."""
+        """Rank the library's outputs by our length penalty, without log-probabilities of tokens."""
         hypotheses = []
         for tokens, log_p in zip(result.hypotheses, result.scores, strict=True):
             text = tokens[:-1] if tokens[-1:] == [self.reader.end] else tokens
@@ -159,7 +159,7 @@ class CTranslate2Backend(Backend):
         return self._ranked(hypotheses)
 
     def _rescored(self, some: list[tuple[Wanted, list[Hypothesis]]]) -> list[list[Hypothesis]]:
-        """The same outputs with the log-probability of each token, if these are wanted, and their exact sums."""
+        """Return the same outputs with the log-probability of each token, if these are wanted, and their exact sums."""
         log_p = iter(self._score([(wanted.source, one.ids) for wanted, found in some for one in found]))
         rescored = []
         for _, found in some:
@@ -175,7 +175,7 @@ class CTranslate2Backend(Backend):
         return sorted(hypotheses, key=lambda one: -one.score)
 
     def _score(self, pairs: Sequence[tuple[list[str], list[int]]]) -> list[list[float]]:
-        """The log-probability of each token of each target, and of its EOS."""
+        """Compute the log-probability of each token of each target, and of its EOS."""
         groups = list(batches([max(map(len, pair)) for pair in pairs], self.search.max_tokens))
         opened = self.reader.open(len(groups))
         pending = [

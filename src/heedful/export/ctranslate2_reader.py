@@ -15,12 +15,12 @@ MAP = "vmap.txt"  # the library's name for a lexical shortlist
 
 
 def library() -> ModuleType:
-    """The package ctranslate2."""
+    """Import the package ctranslate2."""
     return package("ctranslate2")
 
 
 class Threads(NamedTuple):
-    """How the library shares its threads: batches at the same time, and threads for each."""
+    """Threads of the library: batches at the same time, and threads for each."""
 
     batches: int
     each: int
@@ -31,7 +31,7 @@ class CTranslate2Folder:
     """A folder as the library reads it; opened when first used, and then kept."""
 
     def __init__(self, folder: Path, precision: str) -> None:
-        """Raises HeedfulError where the folder lacks a vocabulary."""
+        """Open the folder. Raises HeedfulError where it lacks a vocabulary."""
         self.folder, self.precision = folder, precision
         self.source_tokens = _read_vocabulary(folder, "source")
         self.target_tokens = _read_vocabulary(folder, "target")
@@ -47,12 +47,13 @@ class CTranslate2Folder:
 
     @property
     def has_shortlist(self) -> bool:
-        """Whether the library can restrict its outputs to those that a source calls for."""
+        """True where the library can restrict its outputs to those that a source calls for."""
         return (self.folder / MAP).is_file()
 
     def open(self, n_batches: int) -> Any:
-        """The library's translator, with as many threads as torch may use: for batches side by side where there are
-        enough of them, else all for one. Raises HeedfulError where the library is missing or cannot read the folder.
+        """Open the library's translator, with as many threads as torch may use: for batches side by side where there
+        are enough of them, else all for one. Raises HeedfulError where the library is missing or cannot read the
+        folder.
         """
         threads = torch.get_num_threads()
         shared = Threads(threads, 1) if n_batches >= threads else Threads(1, threads)
@@ -70,7 +71,7 @@ class CTranslate2Folder:
 
 
 def _read_vocabulary(folder: Path, side: str) -> list[str]:
-    """The strings of the tokens by id, as the library has them."""
+    """Read the strings of the tokens by id, as the library has them."""
     for name in ("shared", side):
         path = folder / f"{name}_vocabulary.json"
         if path.is_file():

@@ -9,7 +9,9 @@ EXTRAS = {"ctranslate2": "fast", "onnx": "onnx", "onnxruntime": "onnx", "transfo
 
 
 def package(name: str) -> ModuleType:
-    """One of these packages, or a module of one. Raises HeedfulError where it is not installed or does not load."""
+    """Import one of these packages, or a module of one. Raises HeedfulError where it is not
+    installed or does not load.
+    """
     root = name.partition(".")[0]
     hint = f"Install it: pip install 'heedful[{EXTRAS[root]}]'."
     try:

@@ -22,7 +22,7 @@ GAIN = 0.95  # another type must take less than this share of the time of float3
 
 
 class Timing(NamedTuple):
-    """How a precision fared: the least of the rounds, and the share of texts that are those of float32."""
+    """Timing of a precision: the least of the rounds, and the share of texts that are those of float32."""
 
     precision: str
     seconds: float
@@ -64,7 +64,7 @@ def time_engines(engines: Mapping[str, Engine], lines: Sequence[str]) -> list[Ti
 
 
 def choose_fastest(timings: Sequence[Timing], tolerances: Mapping[str, Tolerance]) -> str:
-    """The quickest of those whose texts agree within their tolerance; float32 where the gain is small."""
+    """Choose the fastest of those whose texts agree within their tolerance; float32 where the gain is small."""
     by_name = {timing.precision: timing for timing in timings}
     right = [one for one in timings if one.equal_texts >= tolerances[one.precision].equal_texts]
     quickest = min(right, key=lambda one: one.seconds)

@@ -72,7 +72,7 @@ SEARCH_LACKS = ("method", "no_repeat_ngram", "shortlist")
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """What of such a model no class of transformers computes."""
+    """List what no class of transformers computes of such a model."""
     refused = tokenizer_refusals(tokenizers)
     width = config.d_model // config.n_heads
     if config.d_model % config.n_heads:
@@ -90,7 +90,7 @@ def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
 
 
 def computes_in(precision: str) -> bool:
-    """Every precision that there is."""
+    """Return whether a precision exists; all of them run."""
     return True
 
 
@@ -116,13 +116,13 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
 
 
 def open_export(folder: Path) -> Engine:
-    """What plain transformers makes of the folder."""
+    """Open the folder by plain transformers."""
     search = require_beam_search(search_of(read_toml(folder / "recipe.toml").values, "the export"), "huggingface")
     return TransformersEngine(folder, search, load_tokenizers(folder).target.piece)
 
 
 def model_json(config: TransformerConfig, n_symbols: int, n_positions: int) -> Json:
-    """`config.json`."""
+    """Make `config.json`."""
     kind = family(config)
     sides = ("encoder", "decoder")
     activation = {"relu": "relu", "gelu": "gelu", "swish": "silu"}[config.activation]
@@ -154,7 +154,7 @@ def model_json(config: TransformerConfig, n_symbols: int, n_positions: int) -> J
 
 
 def generation_json(search: BeamSearch, n_positions: int) -> Json:
-    """`generation_config.json`. Its length penalty divides by |Y|^alpha, ours by ((5 + |Y|) / 6)^alpha."""
+    """Make `generation_config.json`. Its length penalty divides by |Y|^alpha, ours by ((5 + |Y|) / 6)^alpha."""
     return {
         "num_beams": search.beam,
         "length_penalty": search.length_penalty,
@@ -170,7 +170,7 @@ def generation_json(search: BeamSearch, n_positions: int) -> Json:
 
 
 def model_card(config: TransformerConfig, search: BeamSearch, union: bool) -> str:
-    """README.md of the export: how to use it, and what differs."""
+    """Write README.md of the export: how to use it, and what differs."""
     one = (
         "`tokenizer` encodes sources and decodes targets: one vocabulary holds the target's symbols, then the source's."
     )
@@ -187,7 +187,7 @@ def model_card(config: TransformerConfig, search: BeamSearch, union: bool) -> st
 
 
 def _positions(config: TransformerConfig, search: BeamSearch) -> int:
-    """The most tokens of a source or a target with its EOS or BOS: learned, or what search asks for at most."""
+    """Return the most tokens of a source or a target with its EOS or BOS: learned, or the limit of search."""
     wanted = search.max_source + search.max_extra + 1
     return config.max_positions if config.positions == "learned" else wanted
 

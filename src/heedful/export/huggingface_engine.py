@@ -35,7 +35,7 @@ class TransformersEngine:
 
     @torch.inference_mode()
     def translate(self, lines: Sequence[str], *, n_best: int = 1) -> list[Translation]:
-        """The output of each line. Raises ValueError for `n_best` over 1: greedy search finds one."""
+        """Translate each line. Raises ValueError for `n_best` over 1: greedy search finds one."""
         if n_best != 1:
             raise ValueError(f"`n_best` must be 1, for greedy search finds one output, but is {n_best}.")
         found = [Translation("", 0.0, [], [Candidate("", 0.0, 0.0, [])], [])] * len(lines)
@@ -57,7 +57,7 @@ class TransformersEngine:
         return [self._translation(*pair) for pair in zip(ids, self._log_p(source, ids), strict=True)]
 
     def _log_p(self, source: Any, outputs: Sequence[list[int]]) -> list[list[float]]:
-        """Of each token of each output, and of its end."""
+        """Compute the log-probability of each token of each output, and of its end."""
         config = self._model.config
         width = max(map(len, outputs)) + 1
         begun = [[config.decoder_start_token_id, *ids] for ids in outputs]
@@ -77,7 +77,7 @@ class TransformersEngine:
 
 
 def transformers() -> Any:
-    """The package, without its bars."""
+    """Import the package, without its progress bars."""
     library: Any = package("transformers")
     library.utils.logging.disable_progress_bar()
     return library

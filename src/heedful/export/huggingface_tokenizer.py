@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 def tokenizer_refusals(tokenizers: Tokenizers) -> list[str]:
-    """What a `tokenizer.json` cannot express."""
+    """List what a `tokenizer.json` cannot express."""
     sides = (("source", tokenizers.source), ("target", tokenizers.target))
     refusals = [
         f'a {side} tokenizer that was imported with its model (`kind` = "pieces")'
@@ -50,13 +50,13 @@ def tokenizer_refusals(tokenizers: Tokenizers) -> list[str]:
 
 
 def joint_tokenizer(tokenizer: Tokenizer) -> Json:
-    """`tokenizer.json` of a tokeniser alone: encodes and decodes with its own ids."""
+    """Make `tokenizer.json` of a tokeniser alone: it encodes and decodes with its own ids."""
     entries = [Entry(name, 0.0) for name in NAMES] + _entries(tokenizer)
     return _pipeline(tokenizer, entries, UNK, EOS, _decoder(tokenizer, hidden=False))
 
 
 def union_tokenizer(tokenizers: Tokenizers) -> Json:
-    """`tokenizer.json` that encodes sources and decodes targets; the source's ids follow the target's."""
+    """Make a `tokenizer.json` that encodes sources and decodes targets; the source's ids follow the target's."""
     source, target = tokenizers
     entries = [Entry(name, 0.0) for name in NAMES]
     entries += [Entry(HIDDEN + entry.name, 0.0) for entry in _entries(target)]
@@ -65,7 +65,7 @@ def union_tokenizer(tokenizers: Tokenizers) -> Json:
 
 
 def tokenizer_config(longest: int) -> Json:
-    """`tokenizer_config.json`: which symbols are special. UNK is not, so that decoding shows it."""
+    """Make `tokenizer_config.json`: which symbols are special. UNK is not, so that decoding shows it."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "pad_token": NAMES[PAD],
@@ -79,7 +79,7 @@ def tokenizer_config(longest: int) -> Json:
 
 
 def _entries(tokenizer: Tokenizer) -> list[Entry]:
-    """The symbols after the special ones, each with the score that a subword model gives it."""
+    """List the symbols after the special ones, each with the score that a subword model gives it."""
     score = _scores(tokenizer)
     return [Entry(tokenizer.symbol(index), score[index]) for index in range(len(SPECIALS), len(tokenizer))]
 
@@ -125,7 +125,7 @@ def _normalizers(normalise: TextNormaliser) -> list[Json]:
 
 
 def _cut(tokenizer: Tokenizer) -> Json:
-    """How normalised text is cut before symbols are looked up."""
+    """Make the part that cuts normalised text before symbols are looked up."""
     if tokenizer.config.kind == "sentencepiece":
         return {"type": "Metaspace", "replacement": BLANK_PIECE, "prepend_scheme": "always", "split": True}
     if tokenizer.config.kind == "characters":
@@ -147,7 +147,7 @@ def _with_end(name: str, index: int) -> Json:
 
 
 def _decoder(tokenizer: Tokenizer, *, hidden: bool) -> Json:
-    """How the names of symbols become text."""
+    """Make the part that turns the names of symbols into text."""
     strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
     steps = [_replace({"String": NAMES[UNK]}, HIDDEN * hidden + UNKNOWN), *([strip] if hidden else [])]
     if tokenizer.config.kind == "sentencepiece":
@@ -182,8 +182,8 @@ def _model(tokenizer: Tokenizer, entries: list[Entry], unknown: int) -> Json:
 
 
 def _merges(entries: list[Entry]) -> list[list[str]]:
-    """All pairs of pieces that make a piece, the best first: sentencepiece keeps the pieces only, not how it came to
-    them.
+    """List all pairs of pieces that make a piece, the best first: sentencepiece keeps the pieces only, not how they
+    were merged.
     """
     known = {entry.name for entry in entries}
     merges = []

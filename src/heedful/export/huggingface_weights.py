@@ -32,14 +32,14 @@ STACKS = {"encoder": ENCODER, "decoder": DECODER}
 
 
 class Layout(NamedTuple):
-    """How vectors of the exported model relate to ours."""
+    """Layout of vectors in the exported model, relative to ours."""
 
     axis: Int[Tensor, " D"]  # its column i is our column axis[i]
     scale: float  # its residual stream is ours times this
 
 
 def family(config: TransformerConfig) -> str:
-    """The `model_type` whose class computes what the model does (for models without `refusals`)."""
+    """Return the `model_type` whose class computes what the model does (for models without `refusals`)."""
     if config.norm == "post":
         return "marian"
     return "blenderbot" if config.positions == "learned" else "pegasus"
@@ -56,13 +56,15 @@ def layout(config: TransformerConfig) -> Layout:
 
 
 def sinusoid_axis(d_model: int, interleaved: bool) -> Int[Tensor, " D"]:
-    """Where the columns of [sin | cos] stand in interleaved sinusoids; the columns in their order if not."""
+    """Return the columns of [sin | cos] in the order of interleaved sinusoids; the columns as they are for other
+    positions.
+    """
     columns = torch.arange(d_model)
     return torch.cat([columns[0::2], columns[1::2]]) if interleaved else columns
 
 
 def layer_names(config: TransformerConfig) -> dict[str, str]:
-    """Our names of the modules in the layers, to theirs."""
+    """Map our names of the modules in the layers to theirs."""
     names: dict[str, str] = {}
     for stack, count in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
         for number in range(count):
@@ -77,7 +79,8 @@ def layer_names(config: TransformerConfig) -> dict[str, str]:
 def exported_weights(
     config: TransformerConfig, weights: Mapping[str, Tensor], n_positions: int, union: bool
 ) -> dict[str, Tensor]:
-    """All tensors of the checkpoint. With `union`, one vocabulary holds the target's symbols, then the source's.
+    """Collect all tensors of the checkpoint. With `union`, one vocabulary holds the target's symbols, then the
+    source's.
 
     `n_positions` is the length of the position table, where the class stores one.
     """
@@ -96,7 +99,7 @@ def exported_weights(
 
 
 def _matrices(config: TransformerConfig, weights: Mapping[str, Tensor], how: Layout, union: bool) -> dict[str, Tensor]:
-    """Embeddings, output matrix and output bias."""
+    """Collect embeddings, output matrix and output bias."""
     target = weights["embed_target.weight"]
     embedding = torch.cat([target, weights["embed_source.weight"]]) if union else target
     embedding = embedding[:, how.axis] * how.scale
@@ -142,7 +145,7 @@ def _module(
 
 
 def _padded(rows: Float[Tensor, "HE *D"], heads: int, width: int, wanted: int) -> Float[Tensor, "HW *D"]:
-    """Zeros after the `width` rows of each head, so that it has `wanted`."""
+    """Pad with zeros after the `width` rows of each head, so that it has `wanted`."""
     if width == wanted:
         return rows
     padded = rows.new_zeros(heads, wanted, *rows.shape[1:])
@@ -164,7 +167,7 @@ def _positions(
 def imported_weights(
     config: TransformerConfig, theirs: Mapping[str, Tensor], source_ids: Sequence[int], target_ids: Sequence[int]
 ) -> dict[str, Tensor]:
-    """A MarianMTModel's weights under our names: sinusoids interleaved, symbols renumbered.
+    """Map a MarianMTModel's weights to our names: sinusoids interleaved, symbols renumbered.
 
     `source_ids` and `target_ids` have for each of our ids the one there. A symbol that stands twice, such as a pad
     symbol that is also BOS, is an output only once. Raises KeyError where a tensor is missing.
@@ -191,6 +194,6 @@ def imported_weights(
 
 
 def _embedding(theirs: Mapping[str, Tensor], stack: str) -> Float[Tensor, "V D"]:
-    """The stack's own matrix, or the one that is stored once for both."""
+    """Return the stack's own matrix, or the one that is stored once for both."""
     own = f"model.{stack}.embed_tokens.weight"
     return theirs[own] if own in theirs else theirs["model.shared.weight"]

@@ -123,7 +123,7 @@ def _generation(folder: Path) -> Json:
 
 
 def _checked_config(folder: Path) -> Json:
-    """`config.json` of a MarianMTModel that Heedful can express. Raises ConfigError for any other."""
+    """Read `config.json` of a MarianMTModel that Heedful can express. Raises ConfigError for any other."""
     path = folder / "config.json"
     if not path.exists():
         what = f"{folder} has no config.json" if folder.is_dir() else f"There is no folder {folder}"
@@ -169,7 +169,7 @@ def _model_config(config: Json, origin: Path) -> TransformerConfig:
 
 
 def _renumberings(checkpoint: Checkpoint) -> tuple[Renumbering, Renumbering]:
-    """Those of the source and of the target; equal where the vocabulary is one."""
+    """Renumber the source's and the target's symbols; both alike where the vocabulary is one."""
     names = ["vocab.json"]
     if (checkpoint.folder / "target_vocab.json").is_file():
         names.append("target_vocab.json")
@@ -178,7 +178,7 @@ def _renumberings(checkpoint: Checkpoint) -> tuple[Renumbering, Renumbering]:
 
 
 def _renumbering(checkpoint: Checkpoint, path: Path) -> Renumbering:
-    """Our ids for the symbols of one vocabulary file."""
+    """Assign our ids to the symbols of one vocabulary file."""
     vocabulary: dict[str, int] = _read_json(path)
     config = checkpoint.config
     special = [config["pad_token_id"], vocabulary.get(SPECIALS[UNK])]
@@ -224,7 +224,7 @@ def random_sentences(tokenizer: Tokenizer, count: int) -> list[str]:
 
 
 def _recipe(checkpoint: Checkpoint, model: TransformerConfig) -> Tree:
-    """What a recipe would have said, as far as one can know."""
+    """Reconstruct the recipe, as far as one can know it."""
     settings = {**checkpoint.config, **checkpoint.generation}
     search = {
         "beam": settings.get("num_beams", 1),
@@ -240,7 +240,7 @@ def _recipe(checkpoint: Checkpoint, model: TransformerConfig) -> Tree:
 
 
 def _read_weights(folder: Path) -> dict[str, Tensor]:
-    """Those of either file; the pickled one is read as tensors only, so that no code in it can run."""
+    """Read the weights of either file; the pickled one is read as tensors only, so that no code in it can run."""
     pickled = folder / PICKLED
     if (folder / FILE).is_file() or not pickled.is_file():
         if not (folder / FILE).is_file():

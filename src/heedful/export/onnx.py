@@ -40,12 +40,12 @@ SEARCH_LACKS = ("shortlist",)
 
 
 def refusals(config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-    """What ONNX cannot express of a model but its positions: nothing, of the models that there are."""
+    """List what ONNX cannot express of a model but its positions: nothing, of the models that there are."""
     return []
 
 
 def computes_in(precision: str) -> bool:
-    """Every precision that there is."""
+    """Return whether a precision exists; all of them run."""
     return True
 
 
@@ -67,7 +67,7 @@ def export(bundle: Bundle, folder: Path, precision: str) -> None:
 
 
 def write_graphs(model: Seq2Seq, config: TransformerConfig, folder: Path, facts: Mapping[str, str]) -> None:
-    """Both graphs in float32 and their weights; `facts` become the metadata of both."""
+    """Write both graphs in float32 and their weights; `facts` become the metadata of both."""
     onnx: Any = package("onnx")
     write_tensors(folder / WEIGHTS, {name: tensor.float() for name, tensor in weights_of(model).items()})
     weights = weights_in(folder / WEIGHTS)
@@ -76,7 +76,7 @@ def write_graphs(model: Seq2Seq, config: TransformerConfig, folder: Path, facts:
 
 
 def _facts(bundle: Bundle, config: TransformerConfig) -> dict[str, str]:
-    """What the graphs say of themselves, and what a runner must know; all metadata of ONNX are strings."""
+    """Collect the metadata of the graphs, which a runner must know; all metadata of ONNX are strings."""
     longest = bundle.model.longest
     return {
         "heedful": heedful.__version__,

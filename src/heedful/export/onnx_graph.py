@@ -24,7 +24,7 @@ class Port(NamedTuple):
 
 
 class Weight(NamedTuple):
-    """Where one tensor stands in a safetensors file: its ONNX precision, its shape, and its first byte and length."""
+    """Location of one tensor in a safetensors file: its ONNX precision, its shape, and its first byte and length."""
 
     number: int
     shape: list[int]
@@ -33,7 +33,9 @@ class Weight(NamedTuple):
 
 
 def weights_in(path: Path) -> dict[str, Weight]:
-    """The tensors of a safetensors file by name: 8 bytes hold the length of a JSON header, the numbers follow it."""
+    """Locate the tensors of a safetensors file by name: 8 bytes hold the length of a JSON header, the numbers follow
+    it.
+    """
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
@@ -60,7 +62,7 @@ class Graph:
         self._initializers: dict[str, Any] = {}
 
     def has_weight(self, name: str) -> bool:
-        """Whether there is a tensor of this name."""
+        """Return whether there is a tensor of this name."""
         return name in self._weights
 
     def add(
@@ -70,7 +72,7 @@ class Graph:
         inputs: Sequence[str],
         attributes: Mapping[str, int | float | str | list[int]] | None = None,
     ) -> str:
-        """A node with one output; returns its name, for those who read it."""
+        """Add a node with one output; return its name, for those who read it."""
         from onnx import helper
 
         for read in inputs:
@@ -82,15 +84,15 @@ class Graph:
         return name
 
     def cast(self, name: str, x: str, dtype: type[np.generic]) -> str:
-        """The same numbers as another type."""
+        """Convert numbers to another type."""
         return self.add(name, "Cast", [x], {"to": _onnx_type(dtype)})
 
     def join(self, name: str, parts: Sequence[str]) -> str:
-        """Vectors, such as parts of a shape, one after the other."""
+        """Concatenate vectors, such as parts of a shape."""
         return self.add(name, "Concat", parts, {"axis": 0})
 
     def constant(self, name: str, value: np.ndarray | np.generic) -> str:
-        """A small tensor inside the graph; the same name may be asked for again with the same value."""
+        """Add a small constant tensor; the same name may be used again with the same value."""
         from onnx import numpy_helper
 
         tensor = numpy_helper.from_array(np.asarray(value), name)
@@ -99,7 +101,7 @@ class Graph:
         return name
 
     def model(self, inputs: Sequence[Port], outputs: Sequence[Port], facts: Mapping[str, str]) -> Any:
-        """The whole as an ONNX ModelProto; `facts` become its metadata."""
+        """Build the ONNX ModelProto of the whole; `facts` become its metadata."""
         from onnx import helper
 
         import heedful

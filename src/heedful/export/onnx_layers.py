@@ -26,27 +26,27 @@ class Layers:
         self.graph = graph
 
     def linear(self, module: str, x: str) -> str:
-        """x W^T + b: [R in] to [R out]."""
+        """Add x W^T + b: [R in] to [R out]."""
         bias = [f"{module}.bias"] if self.graph.has_weight(f"{module}.bias") else []
         return self.graph.add(module, "Gemm", [x, f"{module}.weight", *bias], {"transB": 1})
 
     def norm(self, module: str, x: str) -> str:
-        """LayerNorm over the last axis."""
+        """Add LayerNorm over the last axis."""
         wanted = {"axis": -1, "epsilon": self.config.norm_epsilon}
         return self.graph.add(module, "LayerNormalization", [x, f"{module}.weight", f"{module}.bias"], wanted)
 
     def sublayer(self, module: str, x: str, f: Callable[[str], str]) -> str:
-        """post: LN(x + f(x)); pre: x + f(LN(x))."""
+        """Add a sublayer; post: LN(x + f(x)); pre: x + f(LN(x))."""
         if self.config.norm == "pre":
             return self.graph.add(f"{module}.sum", "Add", [x, f(self.norm(f"{module}.norm", x))])
         return self.norm(f"{module}.norm", self.graph.add(f"{module}.sum", "Add", [x, f(x)]))
 
     def final_norm(self, module: str, x: str) -> str:
-        """The norm after a stack of pre-norm layers; nothing after post-norm ones."""
+        """Add the norm after a stack of pre-norm layers; nothing after post-norm ones."""
         return self.norm(module, x) if self.config.norm == "pre" else x
 
     def feed_forward(self, module: str, x: str) -> str:
-        """max(0, x W_1 + b_1) W_2 + b_2, or with x Phi(x) or x sigmoid(x) in place of max(0, x)."""
+        """Add max(0, x W_1 + b_1) W_2 + b_2, or with x Phi(x) or x sigmoid(x) in place of max(0, x)."""
         wide = self.linear(f"{module}.widen", x)
         activation = {"relu": self._relu, "gelu": self._gelu, "swish": self._swish}[self.config.activation]
         return self.linear(f"{module}.narrow", activation(module, wide))
@@ -59,7 +59,7 @@ class Layers:
         return self.graph.add(name, "Mul", [x, self.graph.add(f"{name}.sigmoid", "Sigmoid", [x])])
 
     def _gelu(self, module: str, x: str) -> str:
-        """x (1 + erf(x / sqrt 2)) / 2, which is torch's default, not the approximation by tanh."""
+        """Add x (1 + erf(x / sqrt 2)) / 2, which is torch's default, not the approximation by tanh."""
         graph, name = self.graph, f"{module}.activation"
         scaled = graph.add(f"{name}.scaled", "Div", [x, graph.constant("sqrt_two", np.float32(2**0.5))])
         erf = graph.add(f"{name}.erf", "Erf", [scaled])
@@ -68,7 +68,7 @@ class Layers:
         return graph.add(name, "Mul", [doubled, graph.constant("half", np.float32(0.5))])
 
     def embed(self, module: str, weight: str, ids: str) -> str:
-        """Rows of the embedding, scaled by sqrt(d_model) where the model does."""
+        """Add a look-up of embedding rows, scaled by sqrt(d_model) where the model does."""
         graph = self.graph
         if not self.config.scale_embedding:
             return graph.add(module, "Gather", [weight, ids])
@@ -77,12 +77,12 @@ class Layers:
         return graph.add(module, "Mul", [rows, scale])
 
     def project(self, module: str, x: str, shape: str, name: str | None = None) -> str:
-        """Rows [R D] through a projection and on to heads, [B H L E]; `shape` is the name of [B, L, H, E]."""
+        """Project rows [R D] to heads, [B H L E]; `shape` is the name of [B, L, H, E]."""
         rows = self.graph.add(f"{module}.split", "Reshape", [self.linear(module, x), shape])
         return self._swap(name or f"{module}.heads", rows)
 
     def project_one(self, module: str, x: str, width: int) -> str:
-        """Rows [N D] through a projection and on to heads of one position each, [N H 1 E]."""
+        """Project rows [N D] to heads of one position each, [N H 1 E]."""
         shape = self.graph.constant(f"one_of_{width}", np.array([-1, self.config.n_heads, 1, width]))
         return self.graph.add(f"{module}.heads", "Reshape", [self.linear(module, x), shape])
 
@@ -94,7 +94,7 @@ class Layers:
         visible: "Visible | None" = None,
         relative: RelativeNodes | None = None,
     ) -> str:
-        """Concat(softmax(Q K^T / sqrt(d_k)) V) W_O, [B H L E] to rows [R D]; `relative` is of self-attention.
+        """Add Concat(softmax(Q K^T / sqrt(d_k)) V) W_O, [B H L E] to rows [R D]; `relative` is of self-attention.
 
         Without `visible` every key is seen; with it, a query that may see none reads zeros.
         """
@@ -120,11 +120,11 @@ class Layers:
         return self.linear(f"{module}.project_out", joined)
 
     def _swap(self, name: str, x: str) -> str:
-        """[B L H E] to [B H L E], and back."""
+        """Transpose [B L H E] to [B H L E], and back."""
         return self.graph.add(name, "Transpose", [x], {"perm": [0, 2, 1, 3]})
 
     def visible(self, mask: str) -> "Visible":
-        """A key padding mask, bool [B S], as attention uses it."""
+        """Turn a key padding mask, bool [B S], into the form that attention uses."""
         graph = self.graph
         keys = graph.add("visible_keys", "Unsqueeze", [mask, graph.constant("middle_axes", np.array([1, 2]))])
         as_numbers = graph.cast("visible_keys.number", keys, np.float32)
@@ -133,7 +133,9 @@ class Layers:
 
 
 class Visible(NamedTuple):
-    """Which keys may be seen, bool [B 1 1 S], and whether there is one at all, 1 or 0 of float32 [B 1 1 1]."""
+    """Mask of the keys that may be seen, bool [B 1 1 S], and whether there is one at all, 1 or 0 of
+    float32 [B 1 1 1].
+    """
 
     keys: str
     any_key: str

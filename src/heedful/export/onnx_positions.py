@@ -31,8 +31,8 @@ def with_positions(config: TransformerConfig, graph: Graph, module: str, embedde
 
 @final
 class RelativeNodes:
-    """What the self-attention of one graph is told: queries, and the keys made with them, stand at the positions
-    `queries` [T]; all S keys from 0 to the last of these. `side` is "encoder" or "decoder".
+    """Positions that the self-attention of one graph reads: queries, and the keys made with them, stand at `queries`
+    [T]; all S keys from 0 to the last of these. `side` is "encoder" or "decoder".
     """
 
     def __init__(self, config: TransformerConfig, graph: Graph, side: str, queries: str) -> None:
@@ -141,7 +141,7 @@ class Waves(NamedTuple):
 
 
 def waves(d_model: int, layout: Layout) -> Waves:
-    """The sinusoids of `heedful.layers.position`, with cos x = sin(x + pi / 2).
+    """Make the sinusoids of `heedful.layers.position`, with cos x = sin(x + pi / 2).
 
     The last column of tensor2tensor's layout with an odd width is 0, which is a sine of frequency and phase 0.
     """

@@ -26,7 +26,7 @@ ENCODER, STEP = "encoder.onnx", "step.onnx"
 
 
 def open_export(folder: Path) -> Translator:
-    """A translator that runs the graphs of an export, with the search settings of its recipe.
+    """Open a translator that runs the graphs of an export, with the search settings of its recipe.
 
     Raises HeedfulError where files are missing, damaged, or of different models, or where onnxruntime is not installed.
     """
@@ -42,7 +42,7 @@ def open_export(folder: Path) -> Translator:
 
 
 def tokenizers_fact(tokenizers: Tokenizers) -> str:
-    """The fingerprints of both tokenisers, as the graphs' metadata hold them."""
+    """Format the fingerprints of both tokenisers, as the graphs' metadata hold them."""
     return f"{tokenizers.source.fingerprint} {tokenizers.target.fingerprint}"
 
 
@@ -79,7 +79,7 @@ class OnnxModel(Seq2Seq):
     """
 
     def __init__(self, encoder: Any, step: Any) -> None:
-        """`encoder` and `step` are sessions of onnxruntime."""
+        """Wrap `encoder` and `step`, sessions of onnxruntime."""
         super().__init__()
         self._encoder, self._step = encoder, step
         self.facts: dict[str, str] = step.get_modelmeta().custom_metadata_map
@@ -156,7 +156,7 @@ def _inputs(step: Any, what: str) -> list[Heads]:
 
 
 def _session(path: Path) -> Any:
-    """An onnxruntime session on the CPU, with as many threads as torch uses."""
+    """Open an onnxruntime session on the CPU, with as many threads as torch uses."""
     onnxruntime: Any = package("onnxruntime")
     if not path.is_file():
         raise HeedfulError(f"{path} is missing.", hint="Copy the whole folder of the export again.")

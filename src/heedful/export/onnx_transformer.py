@@ -22,29 +22,29 @@ from heedful.models.transformer_config import TransformerConfig
 
 
 class KeyValuePorts(NamedTuple):
-    """What a layer's keys and values are called where they enter or leave a graph, and their shapes."""
+    """Names and shapes of a layer's keys and values where they enter or leave a graph."""
 
     key: Port
     value: Port
 
 
 def cross_ports(config: TransformerConfig) -> list[KeyValuePorts]:
-    """The memory as each decoder layer sees it: out of the encoder, into each step."""
+    """List the ports of the memory as each decoder layer sees it: out of the encoder, into each step."""
     return _key_values(config, "cross", "B", "S")
 
 
 def past_ports(config: TransformerConfig) -> list[KeyValuePorts]:
-    """Keys and values of the tokens so far: into a step."""
+    """List the ports of keys and values of the tokens so far: into a step."""
     return _key_values(config, "past", "N", "T")
 
 
 def present_ports(config: TransformerConfig) -> list[KeyValuePorts]:
-    """The same with those of the token that was consumed: out of a step."""
+    """List the same ports with those of the consumed token: out of a step."""
     return _key_values(config, "present", "N", "T+1")
 
 
 def encoder_graph(config: TransformerConfig, weights: Mapping[str, Weight], file: str, facts: Mapping[str, str]) -> Any:
-    """The ONNX model that reads sources; `file` holds the `weights`, `facts` become metadata."""
+    """Build the ONNX model that reads sources; `file` holds the `weights`, `facts` become metadata."""
     graph = Graph("encoder", weights, file)
     layers = Layers(config, graph)
     visible = layers.visible("src_mask")
@@ -67,7 +67,7 @@ def encoder_graph(config: TransformerConfig, weights: Mapping[str, Weight], file
 
 
 def step_graph(config: TransformerConfig, weights: Mapping[str, Weight], file: str, facts: Mapping[str, str]) -> Any:
-    """The ONNX model that consumes one token a row; `file` holds the `weights`, `facts` become metadata."""
+    """Build the ONNX model that consumes one token a row; `file` holds the `weights`, `facts` become metadata."""
     graph = Graph("step", weights, file)
     layers = Layers(config, graph)
     visible = layers.visible("memory_mask")
@@ -98,7 +98,7 @@ class _Shapes(NamedTuple):
 
 
 class _Memories(NamedTuple):
-    """What one decoder layer reads and writes."""
+    """Inputs and outputs of one decoder layer."""
 
     past: KeyValuePorts
     present: KeyValuePorts
@@ -122,7 +122,9 @@ def _encoder_layer(
 def _decoder_layer(
     layers: Layers, module: str, x: str, memories: _Memories, shape: str, visible: Visible, relative: RelativeNodes
 ) -> str:
-    """`shape` is the name of [B, K, H, E]: the K beams of a sentence are K queries to one memory."""
+    """Add a decoder layer; `shape` is the name of [B, K, H, E]: the K beams of a sentence are K
+    queries to one memory.
+    """
     config, graph = layers.config, layers.graph
 
     def attend_to_self(h: str) -> str:
@@ -147,14 +149,14 @@ def _decoder_layer(
 
 
 def _source_numbers(graph: Graph) -> str:
-    """The positions of source tokens, [S]."""
+    """Return the positions of source tokens, [S]."""
     length = graph.add("length", "Gather", ["batch_length", graph.constant("second", np.int64(1))])
     counted = [graph.constant("zero", np.int64(0)), length, graph.constant("step_one", np.int64(1))]
     return graph.add("source_numbers", "Range", counted)
 
 
 def _sources(config: TransformerConfig, layers: Layers, numbers: str) -> str:
-    """Embedded sources with their positions, as rows [B*S D]."""
+    """Embed sources with their positions, as rows [B*S D]."""
     graph = layers.graph
     weight = "embed_target.weight" if config.tie == "all" else "embed_source.weight"
     embedded = layers.embed("embed_source", weight, "src")  # [B S D]
@@ -163,7 +165,7 @@ def _sources(config: TransformerConfig, layers: Layers, numbers: str) -> str:
 
 
 def _tokens(config: TransformerConfig, layers: Layers, position: str) -> str:
-    """Embedded tokens [N D], all at the position that follows the past."""
+    """Embed tokens [N D], all at the position that follows the past."""
     embedded = layers.embed("embed_target", "embed_target.weight", "tokens")
     return with_positions(config, layers.graph, "target_positions", embedded, position)
 

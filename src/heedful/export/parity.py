@@ -18,12 +18,12 @@ class Engine(Protocol):
     """Anything that translates lines, one result a line and in order; `decoding.translator.Translator` is one."""
 
     def translate(self, lines: Sequence[str], *, n_best: int = 1) -> list[Translation]:
-        """Outputs for lines of text, each with its `n_best` best candidates."""
+        """Translate lines of text, each with its `n_best` best candidates."""
         ...
 
 
 class Tolerance(NamedTuple):
-    """How far an export may be from the model that it was made from."""
+    """Largest difference that is allowed between an export and the model that it was made from."""
 
     equal_texts: float = 0.995  # the least share of outputs that are the same text
     log_p: float = 1e-3  # the largest difference of a token's natural log-probability, where the tokens are the same
@@ -61,7 +61,7 @@ class Parity(NamedTuple):
 
     @property
     def failures(self) -> list[str]:
-        """What exceeds the tolerance, in words; empty where the two engines agree."""
+        """Differences that exceed the tolerance, in words; empty where the two engines agree."""
         found = []
         if self.equal_share < self.tolerance.equal_texts:
             wanted = f"at least {self.tolerance.equal_texts:.1%} must be"
@@ -78,7 +78,9 @@ class Parity(NamedTuple):
         return found
 
     def check(self, what: str = "The export") -> None:
-        """Raises CheckFailed, which begins with `what`, if the engines differ by more than the tolerance."""
+        """Check that the engines agree. Raises CheckFailed, which begins with `what`, if they differ by more than the
+        tolerance.
+        """
         if self.failures:
             raise CheckFailed(f"{what} differs from the model: {'; '.join(self.failures)}.", hint=self._where)
 
@@ -117,7 +119,7 @@ def compare_engines(native: Engine, other: Engine, lines: Sequence[str], toleran
 
 
 def first_difference(left: Sequence[Token], right: Sequence[Token]) -> int | None:
-    """The first place at which the pieces differ, or None where they are all the same."""
+    """Return the first position at which the pieces differ, or None where they are all the same."""
     for place, (one, other) in enumerate(zip(left, right, strict=False)):
         if one.piece != other.piece:
             return place

@@ -16,15 +16,15 @@ from heedful.text.files import own_name, remove_abandoned, with_room
 
 
 def refuse_existing(out: Path) -> None:
-    """Raises ConfigError where there is something already."""
+    """Refuse a place that is taken. Raises ConfigError where there is something already."""
     if out.exists():
         raise ConfigError(f"{out} exists already.", hint="Name a new folder, or remove this one first.")
 
 
 @contextmanager
 def prepared_place(out: Path) -> Iterator[Path]:
-    """An empty folder beside `out` to fill, of this process alone; it is removed if `put_in_place` has not moved it,
-    and so are those of processes that were killed.
+    """Yield an empty folder beside `out` to fill, of this process alone; it is removed if `put_in_place` has not moved
+    it, and so are those of processes that were killed.
 
     Raises ConfigError where `out` exists already, and CannotWrite where the system refuses.
     """

@@ -45,14 +45,14 @@ COPY_AGAIN = (
 
 
 class ExportTarget(Protocol):
-    """What the module of a target offers."""
+    """Interface of a target's module."""
 
     TOLERANCES: Mapping[str, Tolerance]
     POSITIONS: Collection[str]  # kinds of `model.positions`
     SEARCH_LACKS: Sequence[str]  # settings that are off unless set
 
     def refusals(self, config: TransformerConfig, tokenizers: Tokenizers) -> list[str]:
-        """What of such a model the target cannot express, each in a few words; empty where all can be."""
+        """List what the target cannot express of such a model, each in a few words; empty where all can be."""
         ...
 
     def export(self, bundle: Bundle, folder: Path, precision: str) -> None:
@@ -60,11 +60,13 @@ class ExportTarget(Protocol):
         ...
 
     def computes_in(self, precision: str) -> bool:
-        """Whether it has products in this type on this machine, or only float32 ones with weights rounded to it."""
+        """Return whether it has kernels of this type on this machine, or only float32 ones with
+        weights rounded to it.
+        """
         ...
 
     def open_export(self, folder: Path) -> Engine:
-        """The engine that reads them, with the search settings of the folder's recipe."""
+        """Open the engine that reads the files, with the search settings of the folder's recipe."""
         ...
 
 
@@ -80,7 +82,7 @@ SHORTLISTED = frozenset({"ctranslate2"})  # can use a lexical shortlist
 
 
 class Export(NamedTuple):
-    """What an export says of itself."""
+    """Description that an export holds of itself."""
 
     folder: Path
     target: str
@@ -88,19 +90,19 @@ class Export(NamedTuple):
 
 
 def target_module(name: str) -> ExportTarget:
-    """The module of a target. Raises ConfigError for one that there is not."""
+    """Import the module of a target. Raises ConfigError for one that there is not."""
     if name not in TARGETS:
         raise ConfigError(f'There is no target "{name}".', hint=f"Use one of: {', '.join(TARGETS)}.")
     return cast(ExportTarget, import_module(TARGETS[name]))
 
 
 def is_export(folder: Path) -> bool:
-    """Whether a folder claims to be an export."""
+    """Return whether a folder is marked as an export."""
     return (folder / FACTS).is_file()
 
 
 def read_export(folder: Path) -> Export:
-    """What an export says of itself. Raises ConfigError where it is none, HeedfulError for another version."""
+    """Read the description of an export. Raises ConfigError where it is none, HeedfulError for another version."""
     if not is_export(folder):
         hint = "Make one with: heedful export MODEL OUT --to TARGET."
         raise ConfigError(f"{folder} is no export: it has no {FACTS}.", hint=hint)
@@ -113,7 +115,7 @@ def read_export(folder: Path) -> Export:
 
 
 def open_export(folder: Path) -> Engine:
-    """The engine of an export, whatever its target. Raises HeedfulError where its files are not those written."""
+    """Open the engine of an export, whatever its target. Raises HeedfulError where its files are not those written."""
     refuse_special_files(folder)
     found = read_export(folder)
     _check_files(folder)

@@ -31,7 +31,7 @@ FAMILY = tuple(Member(*facts) for facts in MEMBERS)
 
 
 def usual_name(name: str) -> str:
-    """The name of the member that this is another name of; any other name as it is, but for case and blanks."""
+    """Return the name of the member that this is another name of; any other name as it is, but for case and blanks."""
     plain = re.sub(r"[\s_]+", "-", name.strip().lower())
     known = {member.name for member in FAMILY}
     for one in (plain, plain.removesuffix("-attention")):
@@ -43,7 +43,7 @@ def usual_name(name: str) -> str:
 
 
 def find_member(name: str) -> Member:
-    """The member of this name, or of one of its other names; ConfigError that names the nearest."""
+    """Find the member of this name, or of one of its other names; ConfigError that names the nearest."""
     names = [member.name for member in FAMILY]
     name = usual_name(name)
     if name not in names:

@@ -33,7 +33,7 @@ class MeasuredSystem(NamedTuple):
 
 
 def results(page: str) -> list[MeasuredSystem]:
-    """The results of a page; none where nothing was measured yet."""
+    """Return the results of a page; none where nothing was measured yet."""
     kept = json.loads(files("heedful.gallery").joinpath("assets", "family.json").read_text("utf-8"))
     read = [MeasuredSystem(**{**entry, "arms": [Arm(**arm) for arm in entry["arms"]]}) for entry in kept]
     return [result for result in read if result.page == page]

@@ -47,5 +47,7 @@ class CoupledConfig(EncoderOnlyConfig):
         return f"{self.kind}, {self.n_layers} layers{coupled}, context {self.context}, label heads {self.label_heads}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 12 vectors of states a word, and in each layer 20 of 2 K numbers for each head."""
+        """Estimate the activations: about 12 vectors of states a word, and in each layer 20 of 2 K numbers for each
+        head.
+        """
         return source * (12 * self.d_hidden + 3 * self.d_model + self.n_layers * 80 * self.n_forms)

@@ -64,7 +64,7 @@ class Coupled(EncoderOnly):
         self.config = config
 
     def name_labels(self, names: Sequence[str]) -> None:
-        """With two label heads, whose tags are whose: the kinds of B-KIND and I-KIND go to them by the alphabet."""
+        """Assign the tags to two label heads: the kinds of B-KIND and I-KIND go to them by the alphabet."""
         if self.config.label_heads == "one":
             return
         kinds = [name.partition("-")[2] if name.startswith(("B-", "I-")) else None for name in names]
@@ -111,10 +111,12 @@ class Coupled(EncoderOnly):
         return self.window(embedded, words)
 
     def _asking(self, batch: int) -> Float[Tensor, "B 2 1 twoK"]:
-        """v, with which the features of a word become its score: `CoupledTensor` with features that are there."""
+        """Return v, with which the features of a word become its score: `CoupledTensor` with
+        features that are there.
+        """
         return self.score.weight[None, :, None].expand(batch, -1, -1, -1)
 
     def _record(self, layer: int, weights: Float[Tensor, "B 2 1 S"], padding: Mask) -> None:
-        """A row for each place, all alike: each tag is read with the whole sentence's weights."""
+        """Record a row for each position, all alike: each tag is read with the whole sentence's weights."""
         n_places = weights.shape[-1] - 1
         record(f"reader.{layer}.read", weights.expand(-1, -1, n_places, -1), padding)

@@ -68,7 +68,9 @@ class Reviews(SyntheticTask):
         return super().split(source)
 
     def _clause(self, rng: random.Random, unseen: float) -> Tagged:
-        """One clause of one of seven forms; `unseen` is the chance of each noun and adjective to be a held-out one."""
+        """Make one clause of one of seven forms; `unseen` is the chance of each noun and adjective to be a held-out
+        one.
+        """
         noun, second = (self._noun(rng, unseen) for _ in range(2))
         adjective = _drawn(rng, self._adjectives, unseen)
         degree = [rng.choice(DEGREES)] if rng.random() < 0.4 else []
@@ -90,12 +92,12 @@ class Reviews(SyntheticTask):
         return rng.choice(forms)
 
     def _noun(self, rng: random.Random, unseen: float) -> list[str]:
-        """A noun, or two that make one name."""
+        """Make a noun, or two that make one name."""
         return [_drawn(rng, self._nouns, unseen) for _ in range(2 if rng.random() < 0.25 else 1)]
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """Those for all splits, and those that are held out."""
+    """Split words into those for all splits, and those that are held out."""
     seen = [word for place, word in enumerate(words) if place % HELD_OUT]
     return seen, words[::HELD_OUT]
 

@@ -38,5 +38,7 @@ class InferenceConfig(EncoderOnlyConfig):
         return f"{self.kind}, {'aligned both ways' if self.align_both_ways else 'without alignment'}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 30 vectors of states a word, those of embeddings, and the tables of the alignment."""
+        """Estimate the activations: about 30 vectors of states a word, those of embeddings, and the tables of the
+        alignment.
+        """
         return source * (30 * self.d_hidden + 3 * self.d_model + 3 * source)

@@ -49,7 +49,7 @@ class ESIM(EncoderOnly):
         self.config = config
 
     def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
-        """Raises HeedfulError unless each source has two parts."""
+        """Predict the label. Raises HeedfulError unless each source has two parts."""
         vectors = self.vectors(src, src_mask)
         hidden = torch.tanh(self.hidden(self.dropout(vectors.flatten(1))))
         return Prediction(self.output(self.dropout(hidden))[:, None], torch.ones_like(src_mask[:, :1]))
@@ -62,7 +62,7 @@ class ESIM(EncoderOnly):
         return np.ones_like(n_source)
 
     def vectors(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B 2 twoH"]:
-        """v of the premise and of the hypothesis: exchanged where these are."""
+        """Return v of the premise and of the hypothesis: exchanged where these are."""
         parts = _two_parts(src, src_mask)
         mask = parts.mask.flatten(0, 1)  # [B*2 W]
         words = parts.gather(self.dropout(self.embed(src))).flatten(0, 1)
@@ -74,7 +74,7 @@ class ESIM(EncoderOnly):
         return torch.cat([masked_mean(composed, mask), masked_max(composed, mask)], dim=1).unflatten(0, (-1, 2))
 
     def _enhanced(self, sides: Float[Tensor, "B 2 W H"], parts: Parts, length: int) -> Float[Tensor, "B 2 W fourH"]:
-        """[a; a~; a - a~; a * a~] of both sides."""
+        """Compute [a; a~; a - a~; a * a~] of both sides."""
         masks = [Mask.key_padding(parts.mask[:, side]) for side in range(2)]
         found = align_both_ways(sides[:, :1], sides[:, 1:], masks[0], masks[1])
         aligned = torch.cat([found.left.context, found.right.context], dim=1)
@@ -99,7 +99,7 @@ def _two_parts(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
 
 
 def _record(parts: Parts, weights: tuple[Tensor, Tensor], length: int) -> None:
-    """One table over the whole source: the premise's words read the hypothesis', and the other way about."""
+    """Record one table over the whole source: the premise's words read the hypothesis', and the other way about."""
     table = weights[0].new_zeros(length, length)
     visible = torch.zeros_like(table, dtype=torch.bool)
     for side, read in enumerate(weights):

@@ -25,7 +25,7 @@ class _Inference(NamedTuple):
 
 @final
 class Inference(SyntheticTask):
-    """Whether a hypothesis follows from a premise, contradicts it or neither, in a made-up language.
+    """Task: does a hypothesis follow from a premise, contradict it, or neither, in a made-up language?
 
     A phrase is an adjective and a noun. Each has a synonym, an adjective has an antonym, three nouns have a hypernym in
     common. The hypothesis rewords one to three phrases of the premise in another order, by synonyms and hypernyms.
@@ -51,7 +51,8 @@ class Inference(SyntheticTask):
         return Pair(" ".join([*premise, PART, *hypothesis]), label)
 
     def alignment(self, index: int, seed: int) -> Links:
-        """(place of a word of the premise, place of the word of the hypothesis that rewords it) in the source.
+        """Link (position of a word of the premise, position of the word of the hypothesis that rewords it) in the
+        source.
 
         Every word of the hypothesis is there once, in its order. The word that contradicts or is unrelated is linked
         to the word that it stands for.
@@ -80,7 +81,7 @@ class Inference(SyntheticTask):
         return _Phrase(couple, rng.randrange(2), kind, rng.randrange(len(self._nouns[kind])))
 
     def _changed(self, rng: random.Random, phrase: _Phrase, label: str, unrelated: _Phrase) -> _Phrase:
-        """What the premise says where the hypothesis says `phrase`."""
+        """Return the premise's phrase where the hypothesis has `phrase`."""
         if label == "contradict":
             return phrase._replace(pole=1 - phrase.pole)
         if label == "entail":
@@ -90,7 +91,7 @@ class Inference(SyntheticTask):
         return phrase._replace(kind=unrelated.kind, noun=unrelated.noun)
 
     def _words(self, rng: random.Random, phrase: _Phrase, *, hypernyms: bool) -> list[str]:
-        """An adjective and a noun of these meanings; every third noun may be the hypernym."""
+        """Return an adjective and a noun of these meanings; every third noun may be the hypernym."""
         noun = rng.choice(self._nouns[phrase.kind][phrase.noun])
         if hypernyms and rng.random() < 1 / 3:
             noun = self._hypernyms[phrase.kind]

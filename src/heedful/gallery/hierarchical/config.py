@@ -53,5 +53,5 @@ class HierarchicalConfig(EncoderOnlyConfig):
         return f"{self.kind}, reading {self.reading}, query {self.query}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 8 vectors of states a word, and those of embeddings and attention."""
+        """Estimate the activations: about 8 vectors of states a word, and those of embeddings and attention."""
         return source * (8 * self.d_hidden + 3 * self.d_model + 3 * self.d_attention)

@@ -15,7 +15,7 @@ Links = Sequence[tuple[int, int]]
 
 
 def decisive_sentence_hits(translator: Translator, documents: Sequence[tuple[str, int]]) -> dict[str, float]:
-    """How often the most read sentence of a document is its decisive one, whose number from 0 stands beside it.
+    """Measure how often the most read sentence of a document is its decisive one, whose number from 0 stands beside it.
 
     "hit@1", and what it is by "chance". Where a model weighs no sentences, one is read as much as its words are.
     Raises ValueError where there are no documents.
@@ -30,7 +30,8 @@ def decisive_sentence_hits(translator: Translator, documents: Sequence[tuple[str
 
 
 def aligned_words(translator: Translator, pairs: Sequence[tuple[str, Links]]) -> dict[str, float]:
-    """How often a word reads that word of the other part most which it is linked to: the "accuracy" of the alignment.
+    """Measure how often a word reads that word of the other part most which it is linked to: the "accuracy" of the
+    alignment.
 
     Links are (word read, word that reads), as places in the source; a separator counts as a word. Raises ValueError
     where there are none.
@@ -45,7 +46,7 @@ def aligned_words(translator: Translator, pairs: Sequence[tuple[str, Links]]) ->
 
 
 def overlap_of_heads(translator: Translator, sources: Sequence[str]) -> dict[str, float]:
-    """The mean cosine between the weights of two heads over the words, in all layers: 100 if they read alike.
+    """Compute the mean cosine between the weights of two heads over the words, in all layers: 100 if they read alike.
 
     Raises ValueError where there are no sources, or where a model has no two heads that read them.
     """
@@ -61,7 +62,7 @@ def overlap_of_heads(translator: Translator, sources: Sequence[str]) -> dict[str
 
 
 def _of_sentences(trace: Trace) -> Tensor:
-    """How much each sentence is read: the weight at its end, or the sum of its words' weights."""
+    """Return the weight of each sentence: that at its end, or the sum of its words' weights."""
     end = trace.source[-1]
     ends = [place for place, piece in enumerate(trace.source) if piece == end]
     weighed = [found for found in trace.maps if found.name == "reader.1.read"]

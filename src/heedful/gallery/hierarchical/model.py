@@ -31,7 +31,7 @@ class Reading(nn.Module, ABC):
     def forward(
         self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts
     ) -> Float[Tensor, "B H"]:
-        """The vectors. What was read is recorded for the first document."""
+        """Compute the vectors. The weights of the first document are recorded."""
 
 
 @final
@@ -86,7 +86,7 @@ class BySentence(Reading):
         return document.vectors[:, 0]
 
     def _record(self, parts: Parts, words: Tensor, sentences: Tensor, src_mask: Tensor) -> None:
-        """The weights of words where they stand, those of sentences at the EOS that ends each."""
+        """Record the weights of words at the words, those of sentences at the EOS that ends each."""
         length = src_mask.shape[1]
         at_words = parts.spread_words(parts.mask.to(words.dtype), length) > 0
         at_ends = parts.spread_ends(parts.real.to(words.dtype), length) > 0
@@ -109,7 +109,7 @@ class Flat(Reading, ABC):
 
     @abstractmethod
     def pool(self, states: Float[Tensor, "B S H"], at_words: Bool[Tensor, "B S"]) -> Float[Tensor, "B H"]:
-        """One vector of the states."""
+        """Pool the states to one vector."""
 
 
 @final

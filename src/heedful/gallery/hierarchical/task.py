@@ -32,11 +32,11 @@ class Documents(SyntheticTask):
         return Pair(f" {PART} ".join(sentences), label)
 
     def decisive(self, index: int, seed: int) -> int:
-        """Which sentence of the document decides, from 0; never the first, which only names the topic."""
+        """Return which sentence of the document decides, from 0; never the first, which only names the topic."""
         return self._document(index, seed)[2]
 
     def _document(self, index: int, seed: int) -> tuple[list[str], str, int]:
-        """The sentences, the label, and which sentence decides."""
+        """Make the sentences, the label, and the index of the sentence that decides."""
         rng = self._rng(index, seed)
         topic = rng.choice(self._topics)
         others = [other for other in self._topics if other != topic]
@@ -49,7 +49,7 @@ class Documents(SyntheticTask):
         return [self._sentence(rng, words) for words in ([topic], *body)], label, decisive
 
     def _sentence(self, rng: random.Random, words: list[str]) -> str:
-        """The words among up to two fillers, in any order."""
+        """Make a sentence of the words among up to two fillers, in any order."""
         sentence = words + rng.choices(self._fillers, k=rng.randint(0, 2))
         rng.shuffle(sentence)
         return " ".join(sentence)

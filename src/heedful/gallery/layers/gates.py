@@ -16,7 +16,7 @@ class Gate(nn.Module, ABC):
 
     @abstractmethod
     def multiplier(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B #C #Y #X"]:
-        """What each part of x is multiplied by."""
+        """Return the factor of each part of x."""
 
     def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
         return x * self.multiplier(x)
@@ -39,7 +39,7 @@ class ChannelGate(Gate):
         self.outer = nn.Linear(hidden, n_channels, bias=False)
 
     def multiplier(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C 1 1"]:
-        """One number a channel."""
+        """Return one factor a channel."""
         flat = x.flatten(2)
         squeezed = [flat.mean(dim=-1) if pool == "mean" else flat.amax(dim=-1) for pool in self.pools]  # [B C]
         excited = [self.outer(torch.relu(self.inner(z))) for z in squeezed]
@@ -57,7 +57,7 @@ class SpatialGate(Gate):
         self.convolve = nn.Conv2d(2, 1, kernel, padding=kernel // 2, bias=False)
 
     def multiplier(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B 1 Y X"]:
-        """One number a place."""
+        """Return one factor a position."""
         return torch.sigmoid(self.convolve(torch.cat([x.mean(1, keepdim=True), x.amax(1, keepdim=True)], dim=1)))
 
 
@@ -71,6 +71,6 @@ class MixedGate(Gate):
         self.spatial = spatial
 
     def multiplier(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
-        """One number an element: the product of both."""
+        """Return one factor an element: the product of both."""
         channels = self.channel.multiplier(x)
         return channels * self.spatial.multiplier(x * channels)

@@ -41,7 +41,7 @@ class Hops(nn.Module):
     def forward(
         self, query: Float[Tensor, "B H T E"], memories: Sequence[KeyValue], mask: Mask | None = None
     ) -> HopsRead:
-        """`memories` are the memory as each hop sees it (its embeddings A and C), or one for all hops."""
+        """Read in hops; `memories` are the memory as each hop sees it (its embeddings A and C), or one for all hops."""
         if len(memories) not in (1, self.n_hops):
             raise ValueError(f"`memories` must be 1 or {self.n_hops}, one for each hop, but are {len(memories)}.")
         hops: list[Attended] = []
@@ -61,7 +61,7 @@ class Hops(nn.Module):
 
 
 class Alignment(NamedTuple):
-    """What each place of two sequences read of the other one."""
+    """Vectors that each position of two sequences reads of the other one."""
 
     left: Attended
     right: Attended
@@ -73,7 +73,7 @@ def align_both_ways(
     left_mask: Mask | None = None,
     right_mask: Mask | None = None,
 ) -> Alignment:
-    """a~_i = sum_j softmax_j(a_i . b_j) b_j, and b~_j = sum_i softmax_i(a_i . b_j) a_i. [Chen 2017, Eq. 11-13]
+    """Compute a~_i = sum_j softmax_j(a_i . b_j) b_j, and b~_j = sum_i softmax_i(a_i . b_j) a_i. [Chen 2017, Eq. 11-13]
 
     The masks are key paddings: `left_mask` hides places of `left` from `right`, and the other way about.
     """
@@ -87,7 +87,7 @@ def attention_over_attention(
     document_mask: Mask | None = None,
     query_mask: Mask | None = None,
 ) -> Float[Tensor, "B S"]:
-    """s = alpha beta: how much each place of the document answers the query; sums to 1. [Cui 2017, Eq. 5-9]
+    """Compute s = alpha beta: how much each position of the document answers the query; sums to 1. [Cui 2017, Eq. 5-9]
 
     alpha(t) is the softmax over places for query word t; beta the mean, over real places, of the softmax over words.
     """

@@ -14,7 +14,7 @@ from heedful.text.vocabulary import EOS
 
 
 class Parts(NamedTuple):
-    """Where the N parts of each source stand in it, and the at most W words of each, without the EOS that ends it."""
+    """Positions of the N parts of each source, and of the at most W words of each, without the EOS that ends it."""
 
     places: Int[Tensor, "B N W"]  # 0 where there is no word
     mask: Bool[Tensor, "B N W"]  # True at words
@@ -22,11 +22,11 @@ class Parts(NamedTuple):
     real: Bool[Tensor, "B N"]  # True at parts
 
     def gather(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "B N W D"]:
-        """The vectors of each part; that of the first place where there is no word."""
+        """Gather the vectors of each part; that of the first position where there is no word."""
         return x[torch.arange(len(x), device=x.device)[:, None, None], self.places]
 
     def filled(self) -> "Parts":
-        """The parts that have words, in their order."""
+        """Return the parts that have words, in their order."""
         filled = self.mask.any(dim=-1)
         order = (~filled).long().argsort(dim=1, stable=True)
         rows = torch.arange(len(order), device=order.device)[:, None]
@@ -34,17 +34,17 @@ class Parts(NamedTuple):
         return Parts(self.places[rows, order], self.mask[rows, order], ends[rows, order], filled[rows, order])
 
     def spread_words(self, weights: Float[Tensor, "B N W"], length: int) -> Float[Tensor, "B S"]:
-        """Weights of words, where they stand in a source of this length; 0 elsewhere."""
+        """Lay weights of words where the words stand in a source of this length; 0 elsewhere."""
         spread = weights.new_zeros(len(weights), length)
         return spread.scatter_add(1, self.places.flatten(1), (weights * self.mask).flatten(1))
 
     def spread_ends(self, weights: Float[Tensor, "B N"], length: int) -> Float[Tensor, "B S"]:
-        """Weights of whole parts, at the EOS that ends each; 0 elsewhere."""
+        """Lay weights of whole parts at the EOS that ends each; 0 elsewhere."""
         return weights.new_zeros(len(weights), length).scatter_add(1, self.ends, weights * self.real)
 
 
 def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
-    """The parts of each source, empty ones too. Raises ValueError unless each source ends in EOS."""
+    """Find the parts of each source, empty ones too. Raises ValueError unless each source ends in EOS."""
     end = (src == EOS) & src_mask
     closed = end.cumsum(dim=1)
     number = closed - end.long()  # the part of each token, from 0
@@ -68,7 +68,7 @@ def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
 
 
 def story_error(source: Sequence[int]) -> str | None:
-    """What is wrong with the ids (without the last EOS) of a story and a question; None if nothing is."""
+    """Say what is wrong with the ids (without the last EOS) of a story and a question; None if nothing is."""
     if EOS not in source:
         return "a story and a question are 2 parts or more, but here is 1"
     return "the last part is the question, but it is empty" if source[-1] == EOS else None

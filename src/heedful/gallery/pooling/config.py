@@ -90,6 +90,6 @@ class PoolingConfig(SourceClassifierConfig):
         return f"{self.kind}, encoder {self.encoder}, pooling {self.pooling}{policy}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """Of DiSAN, 10 tables of scores for each feature more."""
+        """Estimate the activations; DiSAN has 10 tables of scores for each feature more."""
         tables = 10 * self.d_model if self.encoder in ("disan", "disan-scalar") else 0
         return super().activation_count(source, target) + source * source * tables

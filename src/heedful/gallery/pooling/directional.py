@@ -38,7 +38,7 @@ class DirectionalBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B S W"], Float[Tensor, "B H S S"]]:
-        """The new vectors, and the weights: H is W, the features, or 1."""
+        """Compute the new vectors, and the weights: H is W, the features, or 1."""
         h = nn.functional.elu(self.enter(x))
         mask = directed(self.direction, real)
         slots = {"score": self.score, "mask": mask, "aggregate": self.aggregate}
@@ -72,7 +72,7 @@ class DirectionalEncoder(Encoder):
         self.backward_block = DirectionalBlock(d_model, d_model, "future", weighing)
 
     def forward(self, x: Float[Tensor, "B S D"], real: Bool[Tensor, "B S"]) -> list[Float[Tensor, "B S H"]]:
-        """Raises HeedfulError where a batch needs too many scores at once."""
+        """Encode the words. Raises HeedfulError where a batch needs too many scores at once."""
         batch, length, width = x.shape
         if (scores := batch * length**2 * width) > self.max_scores:
             raise HeedfulError(

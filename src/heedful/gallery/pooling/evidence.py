@@ -15,7 +15,8 @@ READING = "reader.0.read"
 
 
 def planted_words(translator: Translator, texts: Sequence[tuple[str, Sequence[int]]]) -> dict[str, float]:
-    """How well the words that are read (weights above 0) are the planted ones, whose places stand beside each text.
+    """Measure how well the words that are read (weights above 0) are the planted ones, whose positions stand beside
+    each text.
 
     "precision", "recall" and "f1" over all texts together. Raises ValueError where there are no texts.
     """
@@ -31,7 +32,8 @@ def planted_words(translator: Translator, texts: Sequence[tuple[str, Sequence[in
 
 
 def glimpses(translator: Translator, texts: Sequence[tuple[str, int]]) -> dict[str, float]:
-    """How often the word that is read most is the one whose place stands beside its text: "hit@1", and by "chance".
+    """Measure how often the word that is read most is the one whose position stands beside its text: "hit@1", and by
+    "chance".
 
     Raises ValueError where there are no texts.
     """
@@ -44,7 +46,8 @@ def glimpses(translator: Translator, texts: Sequence[tuple[str, int]]) -> dict[s
 
 
 def overlap_of_rows(translator: Translator, sources: Sequence[str]) -> dict[str, float]:
-    """The mean cosine between two rows of weights of a sentence: 100 if all read alike, 0 if each reads other words.
+    """Compute the mean cosine between two rows of weights of a sentence: 100 if all read alike, 0 if each reads other
+    words.
 
     Raises ValueError where there are no sources, or where a model has one row only.
     """
@@ -59,7 +62,7 @@ def overlap_of_rows(translator: Translator, sources: Sequence[str]) -> dict[str,
 
 
 def _rows(translator: Translator, source: str) -> Float[Tensor, "R S"]:
-    """The weights by which the sentence is read; the places of its words are those of the tokens."""
+    """Return the weights by which the sentence is read; the positions of its words are those of the tokens."""
     return translator.trace(source).map(READING).weights[:, 0]
 
 

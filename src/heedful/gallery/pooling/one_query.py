@@ -35,14 +35,14 @@ class Asking(nn.Module):
         self.score: Score = Additive(width, width, d_attention) if query == "constant" else General(width, width)
 
     def query(self, encoded: Float[Tensor, "B S W"]) -> Float[Tensor, "B 1 1 W"]:
-        """What asks each sentence."""
+        """Return the query of each sentence."""
         if self.constant is None:
             return encoded[:, None, :1]
         return self.constant.expand(len(encoded), 1, 1, -1)
 
 
 class OneQuery(SentencePooling):
-    """What one query reads: `reads` says whether words in their context or words alone are weighed."""
+    """Pooling by one query; `reads` says whether words in their context or words alone are weighed."""
 
     def __init__(self, asking: Asking, width: int, reads: Literal["encoded", "embedded"]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class OneQuery(SentencePooling):
         return self.asking.query(sentences.encoded), sentences.encoded[:, None], value[:, None]
 
     def read(self, sentences: EncodedSentences, normalise: Normaliser) -> Read:
-        """One reading with these weights."""
+        """Read once with these weights."""
         mask = Mask.key_padding(sentences.words)
         read = attend(*self.slots(sentences), score=self.asking.score, mask=mask, normalise=normalise)
         return Read(read.context[:, 0, 0], read.weights)

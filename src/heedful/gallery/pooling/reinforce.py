@@ -13,7 +13,8 @@ from torch import Tensor, nn
 def reinforce(
     reward: Float[Tensor, " N"], log_p: Float[Tensor, " N"], baseline: Float[Tensor, ""] | float
 ) -> Float[Tensor, " N"]:
-    """-(log p(y|s) - b) log p(s) for each item: to be added to its loss -log p(y|s). [Xu 2015, Eq. 12, lambda_r = 1]
+    """Compute -(log p(y|s) - b) log p(s) for each item: to be added to its loss -log p(y|s). [Xu 2015, Eq. 12, lambda_r
+    = 1]
 
     `reward` is log p(y|s) of each item given what was drawn, `log_p` the log-probability of its draws. The factor
     before log p(s) carries no gradient, so that the gradient of the sum of both is an unbiased estimate of that of
@@ -35,7 +36,9 @@ class MovingBaseline(nn.Module):
         self.value = nn.Parameter(torch.zeros(()), requires_grad=False)
 
     def forward(self, reward: Float[Tensor, " N"]) -> Float[Tensor, ""]:
-        """The baseline for these rewards: that of those before, or a bias creeps in. Training takes them in, too."""
+        """Return the baseline for these rewards: that of those before, or a bias creeps in. Training takes them in,
+        too.
+        """
         before = self.value.clone()
         if self.training:
             with torch.no_grad():

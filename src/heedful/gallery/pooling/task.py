@@ -25,16 +25,16 @@ class KeywordTask(SyntheticTask):
         self._keywords = {label: [next(words) for _ in range(10)] for label in self.classes}
 
     def pair(self, index: int, seed: int) -> Pair:
-        """The words, and the class of most of their keywords."""
+        """Return the words, and the class of most of their keywords."""
         words, label, _ = self._text(index, seed)
         return Pair(" ".join(words), label)
 
     def places(self, index: int, seed: int) -> list[int]:
-        """Where the keywords stand, from the first on."""
+        """Return the positions of the keywords, from the first on."""
         return self._text(index, seed)[2]
 
     def _text(self, index: int, seed: int) -> tuple[list[str], str, list[int]]:
-        """The words, the label, and the places of the keywords."""
+        """Make the words, the label, and the positions of the keywords."""
         rng = self._rng(index, seed)
         label = rng.choice(self.classes)
         labels = [label, label, rng.choice(self.classes)] if rng.random() < 0.5 else [label]
@@ -74,12 +74,12 @@ class Cued(SyntheticTask):
         return Pair(" ".join([cue, PART, *row]), str(answer))
 
     def place(self, index: int, seed: int) -> int:
-        """Where the word stands that the answer is read from."""
+        """Return the position of the word that the answer is read from."""
         cue, cells = self._cells(index, seed)
         return 3 + 2 * [letter for letter, _, _ in cells].index(cue)
 
     def _cells(self, index: int, seed: int) -> tuple[str, list[tuple[str, int, int]]]:
-        """The letter asked for, and letter, digit and language of each cell."""
+        """Make the letter that is the question, and letter, digit and language of each cell."""
         rng = self._rng(index, seed)
         letters = rng.sample(self.letters, len(self.letters))
         return rng.choice(letters), [(letter, rng.randrange(10), rng.randrange(3)) for letter in letters]

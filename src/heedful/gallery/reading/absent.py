@@ -11,7 +11,9 @@ from heedful.text.vocabulary import EOS, UNK
 
 
 class Absent(NamedTuple):
-    """How many answers of a store no story holds, and the number of the first such pair in the corpus, from 1."""
+    """Count of the answers of a store that no story holds, and the number of the first such pair in
+    the corpus, from 1.
+    """
 
     count: int
     first: int | None

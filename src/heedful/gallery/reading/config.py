@@ -60,7 +60,9 @@ class ReaderConfig(EncoderOnlyConfig):
         return f"{self.kind}, attention {self.attention}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 8 vectors of d_hidden and 2 of d_model a token, and four tables of a story and its short question."""
+        """Estimate the activations: about 8 vectors of d_hidden and 2 of d_model a token, and four tables of a story
+        and its short question.
+        """
         return source * (8 * self.d_hidden + 2 * self.d_model + 4 * min(source, 32))
 
 
@@ -115,5 +117,5 @@ class MemoryConfig(EncoderOnlyConfig):
         return f"{self.kind}, {self.n_hops} hops, {self.update}"
 
     def activation_count(self, source: int, target: int) -> int:
-        """About 3 vectors a token for each table of embeddings that a sentence is read by."""
+        """Estimate the activations: about 3 vectors a token for each table of embeddings that a sentence is read by."""
         return (self.n_hops + 1) * source * 3 * self.d_model

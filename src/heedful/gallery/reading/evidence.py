@@ -12,7 +12,8 @@ from heedful.trace import Trace
 
 
 def supporting_fact_hits(translator: Translator, stories: Sequence[tuple[str, Sequence[int]]]) -> dict[str, float]:
-    """How often the most read sentence of a story is one that supports the answer; their numbers, from 0, stand beside.
+    """Measure how often the most read sentence of a story is one that supports the answer; their numbers, from 0, stand
+    beside.
 
     "hop 1 hit@1" and so on, for each reading; "facts found": the share of supporting sentences that any of the readings
     has on top; "chance": that of one sentence at random. Raises ValueError where there are no stories, or the model
@@ -36,7 +37,7 @@ def supporting_fact_hits(translator: Translator, stories: Sequence[tuple[str, Se
 
 
 def keys_read(translator: Translator, sources: Sequence[str]) -> dict[str, float]:
-    """How many keys have a weight that is not 0, in each row of each head of all maps.
+    """Count the keys with a weight that is not 0, in each row of each head of all maps.
 
     "most", and "least" among the rows that may see as many: both are k for the exact top k. Raises ValueError where
     there are no sources.
@@ -52,7 +53,7 @@ def keys_read(translator: Translator, sources: Sequence[str]) -> dict[str, float
 
 
 def _most_read(trace: Trace, weights: Tensor) -> int:
-    """The sentence, from 0, in which the most read place stands."""
+    """Return the sentence, from 0, in which the most read position stands."""
     end = trace.source[-1]
     return trace.source[: int(weights.argmax())].count(end)
 

@@ -32,17 +32,17 @@ class Sentences(NamedTuple):
 
     @property
     def filled(self) -> Bool[Tensor, "B M"]:
-        """Which of them have words."""
+        """Mask of the sentences that have words."""
         return self.real.any(dim=-1)
 
     def last_words(self) -> "Sentences":
-        """The last word of each as a sentence of its own."""
+        """Return the last word of each as a sentence of its own."""
         last = (self.real.sum(dim=-1, keepdim=True) - 1).clamp(min=0)
         return Sentences(self.words.gather(-1, last), self.filled[..., None])
 
 
 class Story(NamedTuple):
-    """What there is to remember, the youngest sentence first, and what is asked."""
+    """Memories, the youngest sentence first, and the question."""
 
     sentences: Sentences  # [B M W]
     ends: Int[Tensor, "B M"]  # where in the source the EOS of each stands
@@ -98,7 +98,7 @@ class MemoryNetwork(EncoderOnly):
         return np.ones_like(n_source)
 
     def _ages(self, sentences: Sentences) -> Int[Tensor, "B M"]:
-        """How long ago each sentence was, from 0; in training there are random empty slots between. [Sukhbaatar 2015,
+        """Return the age of each sentence, from 0; in training there are random empty slots between. [Sukhbaatar 2015,
         4.1, random noise]
         """
         batch, slots = sentences.words.shape[:2]
@@ -109,7 +109,7 @@ class MemoryNetwork(EncoderOnly):
         return ages.clamp(max=self.config.max_memories - 1)
 
     def _memories(self, sentences: Sentences, ages: Int[Tensor, "B M"]) -> list[KeyValue]:
-        """m_i and c_i, [B 1 M D], for each hop; once where all hops share them."""
+        """Compute m_i and c_i, [B 1 M D], for each hop; once where all hops share them."""
         last = len(self.embed) - 1
         keys = [self._remembered(number, sentences, ages) for number in range(last)]
         if self.config.values == "last-word":
@@ -120,7 +120,7 @@ class MemoryNetwork(EncoderOnly):
         return [KeyValue(key[:, None], value[:, None]) for key, value in zip(keys, values, strict=False)]
 
     def _remembered(self, number: int, sentences: Sentences, ages: Int[Tensor, "B M"]) -> Float[Tensor, "B M D"]:
-        """The sentences as one of the tables encodes them, with their age."""
+        """Encode the sentences by one of the tables, with their age."""
         encoded = self._encoded(self.embed[number], sentences)
         return encoded + self.times[number](ages) if self.config.temporal else encoded
 
@@ -132,7 +132,7 @@ class MemoryNetwork(EncoderOnly):
 
 
 def story_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], max_memories: int) -> Story:
-    """The question is the last part of the source; the `max_memories` sentences before it are what is remembered."""
+    """Split a source: the question is its last part; the `max_memories` sentences before it are the memories."""
     parts = parts_of(src, src_mask)
     rows = torch.arange(len(src), device=src.device)[:, None]
     asked = parts.real.sum(dim=1, keepdim=True) - 1  # [B 1]
@@ -149,8 +149,8 @@ def story_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], max_memorie
 
 
 def position_weights(real: Bool[Tensor, "B M W"], width: int) -> Float[Tensor, "B M W D"]:
-    """l_kj = (1 - j / J) - (k / d)(1 - 2 j / J), j the place of a word among J, k the feature among d, both from 1; 0
-    where there is no word. [Sukhbaatar 2015, 4.1]
+    """Compute l_kj = (1 - j / J) - (k / d)(1 - 2 j / J), j the position of a word among J, k the feature among d, both
+    from 1; 0 where there is no word. [Sukhbaatar 2015, 4.1]
     """
     place = torch.arange(1, real.shape[-1] + 1, device=real.device) / real.sum(dim=-1, keepdim=True).clamp(min=1)
     place = place[..., None]  # j / J  [B M W 1]
@@ -159,6 +159,6 @@ def position_weights(real: Bool[Tensor, "B M W"], width: int) -> Float[Tensor, "
 
 
 def _at_ends(of_slots: Shaped[Tensor, "B M"], story: Story, length: int) -> Float[Tensor, "B S"]:
-    """What belongs to each memory, at the EOS of its sentence; 0 elsewhere."""
+    """Lay values of memories at the EOS of their sentences; 0 elsewhere."""
     filled = of_slots * story.sentences.filled
     return torch.zeros(len(filled), length, device=filled.device).scatter_add(1, story.ends, filled.float())

@@ -80,7 +80,7 @@ class StoryReader(EncoderOnly):
         readable: Bool[Tensor, "B S"],
         words: Bool[Tensor, "B Q"],
     ) -> Float[Tensor, "B S"]:
-        """s, which sums to 1, or to 0 where story or question has no words."""
+        """Compute s, which sums to 1, or to 0 where story or question has no words."""
         if self.attention == "over":
             return attention_over_attention(story, question, Mask.key_padding(readable), Mask.key_padding(words))
         half = question.shape[-1] // 2

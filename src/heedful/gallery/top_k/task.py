@@ -21,11 +21,11 @@ class Recall(SyntheticTask):
         return Pair(" ".join([*row, f"k{keys[asked]}"]), f"v{values[asked]}")
 
     def place(self, index: int, seed: int) -> int:
-        """Where the value stands that is asked for."""
+        """Return the position of the value that is the answer."""
         return 2 * self._row(index, seed)[2] + 1
 
     def _row(self, index: int, seed: int) -> tuple[list[int], list[int], int]:
-        """The keys, their values, and which of them is asked for."""
+        """Make the keys, their values, and the index of the key in question."""
         rng = self._rng(index, seed)
         keys = rng.sample(range(64), self.pairs)
         return keys, [rng.randrange(32) for _ in keys], rng.randrange(self.pairs)
