@@ -85,7 +85,9 @@ def _head(head: str) -> int | str:
 
 
 def _read_gold(path: Path, first: int, n_pairs: int) -> "list[Gold]":
-    """The gold alignments; HeedfulError with the line where one is wrong, or where there are not as many as pairs."""
+    """Read the gold alignments; HeedfulError with the line where one is wrong, or where there are
+    not as many as pairs.
+    """
     from heedful.data.lines import read_lines
     from heedful.inspection.alignment import parse_gold
 

@@ -34,7 +34,7 @@ class Verb(NamedTuple):
 
     @property
     def python_name(self) -> str:
-        """What the module and its function are called."""
+        """Name of the module and of its function."""
         return f"{self.name}_" if iskeyword(self.name) else self.name
 
 
@@ -93,7 +93,7 @@ def _leave_reading_to(function: Any) -> None:
 
 
 class Failure(NamedTuple):
-    """What the user is told about an error."""
+    """Message and exit code of an error."""
 
     message: str
     hint: str | None
@@ -169,7 +169,7 @@ app = typer.Typer(
 
 
 def _placeholder() -> None:
-    """Stands for a verb in the list of verbs; never run."""
+    """Hold the place of a verb in the list of verbs; never run."""
 
 
 for _verb in VERBS:
@@ -199,7 +199,7 @@ def heedful(
 
 
 def main() -> None:
-    """The entry point of the command."""
+    """Run the command line; the entry point of the command."""
     app(prog_name="heedful")
 
 

@@ -18,7 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 
 
 def _toml(value: Any) -> str:
-    """A value as it stands in a recipe (these look the same in TOML and in JSON)."""
+    """Format a value as it stands in a recipe (these look the same in TOML and in JSON)."""
     return "-" if value is None else to_json(value)
 
 

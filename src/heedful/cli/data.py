@@ -231,14 +231,14 @@ def _print_taxonomy(units: "UnitCounts", found: "Taxonomy", cell: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Named tuples as JSON objects, at any depth."""
+    """Convert named tuples to JSON objects, at any depth."""
     if isinstance(value, tuple) and isinstance(fields := getattr(value, "_fields", None), tuple):
         return {field: _plain(entry) for field, entry in zip(fields, value, strict=True)}
     return [_plain(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _show_progress(progress: Any) -> None:
-    """One line a file on a terminal; nothing in a pipe."""
+    """Show one line a file on a terminal; nothing in a pipe."""
     import sys
 
     if sys.stderr is not None and sys.stderr.isatty():

@@ -64,7 +64,7 @@ def _tell(event: str, facts: "Mapping[str, Any]") -> None:
 
 
 def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
-    """The lines of files named on the command line; None where none are."""
+    """Read the lines of files named on the command line; None where none are."""
     from heedful.pipeline.evaluate_split import TestSet
 
     if source is None and not references:

@@ -89,7 +89,7 @@ def init(
 
 
 def _refuse_changes(given: list[str], output: Path) -> None:
-    """Raises ConfigError where anything else than a copy was asked for."""
+    """Refuse overrides beside a recipe that is copied. Raises ConfigError."""
     if given:
         hint = f"Copy it, then set keys where it is used: heedful train {output} key=value."
         raise ConfigError(f"--recipe copies a whole recipe, so {given[0]} cannot go with it.", hint=hint)

@@ -34,20 +34,20 @@ class Input(NamedTuple):
     forbid: Sequence[str] = ()
 
     def with_all(self, prefix: str | None, require: list[str] | None, forbid: list[str] | None) -> "Input":
-        """With what is asked of every line; a prefix of its own stays."""
+        """Add the rules that hold for every line; a prefix of its own stays."""
         phrases = [*self.require, *(require or [])], [*self.forbid, *(forbid or [])]
         return Input(self.source, self.prefix or prefix or "", *phrases)
 
     @property
     def rules(self) -> "OutputRules":
-        """What its output must hold and must not hold."""
+        """Required, forbidden and prefix texts of its output."""
         from heedful.decoding.rules import OutputRules
 
         return OutputRules(self.require, self.forbid)
 
 
 class Given(NamedTuple):
-    """What there is to translate: a file, or texts; its format; and what the options ask of every line."""
+    """Input of a translation: a file, or texts; its format; and the options that hold for every line."""
 
     file: Path
     texts: list[str] | None
@@ -58,11 +58,11 @@ class Given(NamedTuple):
 
     @property
     def place(self) -> Path:
-        """What messages call it."""
+        """Name of the input in messages."""
         return self.file if self.texts is None else TEXT_PLACE
 
     def chunks(self, most: int) -> Iterator[list[Input]]:
-        """Its lines, up to so many at a time; of a pipe, those that have arrived.
+        """Read its lines, up to so many at a time; of a pipe, those that have arrived.
 
         Raises ConfigError for options that cannot be, before anything is read, and HeedfulError with the number of a
         line that cannot be read.
@@ -103,7 +103,7 @@ def require_texts(option: str, texts: Sequence[str]) -> None:
 
 
 def read_inputs(path: Path, layout: str, most: int) -> Iterator[list[Input]]:
-    """The lines of a file or of standard input in one of FORMATS; a blank line of JSON is a blank source, too.
+    """Read the lines of a file or of standard input in one of FORMATS; a blank line of JSON is a blank source, too.
 
     Raises HeedfulError with the number of a line that cannot be read.
     """

@@ -23,7 +23,7 @@ MANY_TOKENS = 500  # of a text, from which on a trace takes seconds
 
 
 class AttentionKind(StrEnum):
-    """Which attention is shown; the page shows all of them."""
+    """Kind of attention to show; the page shows all of them."""
 
     cross = "cross"
     decoder = "decoder"
@@ -89,7 +89,7 @@ def inspect(
 
 
 def _traces(translator: "Translator", sources: list[str], targets: "Sequence[str | None]") -> "Iterator[Trace]":
-    """The traces of these texts; whoever waits for a long one is told."""
+    """Trace these texts; say so where a long one takes time."""
     for number, (source, target) in enumerate(zip(sources, targets, strict=True), start=1):
         tokens = len(translator.tokenizers.source.encode(source))
         if tokens > MANY_TOKENS:
@@ -124,7 +124,7 @@ def _sources(texts: list[str]) -> list[str]:
 
 
 def _map_name(trace: "Trace", kind: AttentionKind | None, layer: int | None) -> str:
-    """The map that blocks and figures show; ConfigError where the model has no such layer."""
+    """Name the map that blocks and figures show; ConfigError where the model has no such layer."""
     if kind is None:
         there = {shown.kind for shown in trace.maps}
         usual = (AttentionKind.cross, AttentionKind.reader, AttentionKind.encoder)

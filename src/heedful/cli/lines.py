@@ -21,7 +21,7 @@ CHUNK = 1000  # lines
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a file (unpacked if it ends in .gz), or of standard input for "-", ended by LF or CRLF only.
+    """Read the lines of a file (unpacked if it ends in .gz), or of standard input for "-", ended by LF or CRLF only.
 
     A byte order mark at the start is left out. Bytes that are not UTF-8 become U+FFFD, with a warning that names the
     line, so that no line is lost.
@@ -31,7 +31,9 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_chunks(path: Path, most: int) -> Iterator[list[str]]:
-    """The same lines, up to so many at a time; of a pipe or a terminal, those that have arrived, as soon as they do."""
+    """Read the same lines, up to so many at a time; of a pipe or a terminal, those that have arrived, as soon as they
+    do.
+    """
     number = 0
     with _open(path) as file:
         for chunk in _raw_chunks(file, path, most):
@@ -63,7 +65,7 @@ def _open(path: Path) -> BufferedIOBase:
 
 
 def _raw_chunks(file: BufferedIOBase, path: Path, most: int) -> Iterator[list[bytes]]:
-    """Lines as bytes, without their LF."""
+    """Read lines as bytes, without their LF."""
     try:
         if is_stream(path) and path.suffix != ".gz" and (descriptor := _descriptor(file)) is not None:
             yield from _arriving(descriptor, most)
@@ -77,7 +79,7 @@ def _raw_chunks(file: BufferedIOBase, path: Path, most: int) -> Iterator[list[by
 
 
 def _descriptor(file: BufferedIOBase) -> int | None:
-    """The number by which the system knows an input that is no regular file; None where nothing can be waited for."""
+    """Return the file descriptor of an input that is no regular file; None where nothing can be waited for."""
     try:
         number = file.fileno()
     except OSError:  # it is in memory
@@ -86,7 +88,9 @@ def _descriptor(file: BufferedIOBase) -> int | None:
 
 
 def _arriving(descriptor: int, most: int) -> Iterator[list[bytes]]:
-    """The whole lines that are there, up to so many, and never a wait while there is one; the last may lack its LF."""
+    """Read the whole lines that have arrived, up to so many, without waiting while there is one; the last may lack its
+    LF.
+    """
     ready: list[bytes] = []
     begun: list[bytes] = []  # the parts of a line whose end has not arrived
     while block := os.read(descriptor, BLOCK):
@@ -106,7 +110,7 @@ def _arriving(descriptor: int, most: int) -> Iterator[list[bytes]]:
 
 
 def _has_more(descriptor: int) -> bool:
-    """Whether reading would give something at once, be it the end."""
+    """Return whether reading would give something at once, be it the end."""
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN | select.POLLHUP)
     return bool(waiting.poll(0))

@@ -84,7 +84,7 @@ def search_options() -> Iterator[SearchOption]:
 
 
 def _option_type(annotation: Any) -> tuple[Any, tuple[str, ...]]:
-    """What typer reads for a field: its type or None, and the names to choose from, if there are any."""
+    """Return what typer reads for a field: its type or None, and the names to choose from, if there are any."""
     if get_origin(annotation) is Literal:
         return str | None, get_args(annotation)
     if annotation is bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Files(NamedTuple):
-    """What the options say beside the arguments."""
+    """Options beside the arguments."""
 
     dev: list[Path] | None
     test: list[Path] | None
@@ -36,7 +36,7 @@ class OpenedPairs(NamedTuple):
 
 
 def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> OpenedPairs:
-    """The pairs of a recipe, of a named data set, or of files."""
+    """Open the pairs of a recipe, of a named data set, or of files."""
     from heedful.data.check import Limits
     from heedful.data.config import DataConfig
     from heedful.data.corpus import reader
@@ -61,7 +61,9 @@ def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> Opened
 
 
 def _open_recipe(path: Path, overrides: list[str], tokenizers: "Tokenizers | None") -> OpenedPairs:
-    """What a recipe would train on; its tokenizers are learned from the training pairs, unless they are given."""
+    """Open the pairs that a recipe would train on; its tokenizers are learned from the training pairs, unless they are
+    given.
+    """
     from heedful.data.check import Limits
     from heedful.recipe.recipe import load_recipe
     from heedful.recipe.splits import load_split, optional_splits, readers

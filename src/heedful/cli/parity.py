@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def facts_of(parity: "Parity") -> dict[str, object]:
-    """For one JSON object."""
+    """Collect the facts for one JSON object."""
     first = parity.first_divergence
     return {
         "lines": parity.lines,
@@ -19,7 +19,7 @@ def facts_of(parity: "Parity") -> dict[str, object]:
 
 
 def sentence_of(parity: "Parity") -> str:
-    """For a reader."""
+    """Describe the comparison for a reader."""
     texts = f"{parity.equal:,} of {parity.lines:,} texts equal ({parity.equal_share:.1%})"
     difference = f"log-probabilities of {parity.tokens:,} tokens within {parity.largest_log_p_difference:.1e}"
     return f"{texts}, {difference}"

@@ -108,13 +108,13 @@ def _waiting(facts: Mapping[str, Any]) -> str:
 
 
 def gold_inputs(p_gold: Sequence[tuple[int, float]]) -> str:
-    """What scheduled sampling will do, in a line."""
+    """Describe the schedule of scheduled sampling in a line."""
     curve = ", ".join(f"{p:.3f} at update {update:,}" for update, p in p_gold)
     return f"scheduled sampling: an input token stays gold with probability {curve}"
 
 
 def _perplexity(facts: Mapping[str, Any]) -> str:
-    """With two decimals, as long as they mean something."""
+    """Format a perplexity with two decimals, as long as they mean something."""
     value = facts["perplexity"]
     return f"{value:,.2f}" if value < LARGEST_PERPLEXITY else f"over {LARGEST_PERPLEXITY:,}"
 

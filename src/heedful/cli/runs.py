@@ -102,7 +102,7 @@ def diff(left: Named, right: Named, as_json: AsJson = False) -> None:
 
 
 def _score_differences(left: "Run", right: "Run") -> "list[Difference]":
-    """Newest scores that are not the same to two decimals; `heedful compare` says what a difference means."""
+    """List the newest scores that are not the same to two decimals; `heedful compare` says what a difference means."""
     from heedful.config import Difference
     from heedful.records.compare import newest_scores
 

@@ -45,7 +45,7 @@ def train(
 
 
 def _recipe(settings: list[str], resume: bool, max_minutes: float | None) -> "tuple[Recipe, Path]":
-    """The recipe that the command line comes to, and its run directory."""
+    """Return the recipe that the command line comes to, and its run directory."""
     from heedful.pipeline.train import resume_command, run_folder
     from heedful.recipe.recipe import load_recipe, load_stored
     from heedful.records.run import Run

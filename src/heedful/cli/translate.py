@@ -85,7 +85,7 @@ def _write(
 
 
 def _searching(translator: "Translator", n_best: int, beam_given: bool) -> "Translator":
-    """The translator with a beam that finds `n_best` outputs, unless a smaller one was asked for."""
+    """Return the translator with a beam that finds `n_best` outputs, unless a smaller one was set."""
     from heedful.decoding.config import BeamSearch
 
     search = translator.search
@@ -116,7 +116,7 @@ def _translated(
 
 
 def _unknown_symbols(file: Path, counts: dict[int, int]) -> str:
-    """One warning for all lines with symbols that the vocabulary lacks: {line: how many}."""
+    """Format one warning for all lines with symbols that the vocabulary lacks: {line: how many}."""
     total, first = sum(counts.values()), min(counts)
     what = f"{total} unknown symbol{'s' if total > 1 else ''} in the source"
     if len(counts) == 1:

@@ -10,7 +10,7 @@ MetricName = Literal["bleu", "chrf", "ter", "multi-bleu", "exact", "wer", "per",
 
 
 class EvaluationConfig(Config):
-    """What is measured. The same code scores validations during training and `heedful evaluate`."""
+    """Settings of scoring. The same code scores validations during training and `heedful evaluate`."""
 
     metrics: Annotated[tuple[MetricName, ...], Field(strict=False, min_length=1)] = Field(
         default=("bleu", "chrf"),

@@ -18,7 +18,8 @@ from heedful.text.vocabulary import PAD
 
 @torch.inference_mode()
 def blank_spikes(translator: Translator, sources: Sequence[str]) -> dict[str, float]:
-    """Of the best paths: the per cent of places that are "blank", and how many "places a symbol" lasts on average.
+    """Measure the best paths: the per cent of positions that are "blank", and how many "places a symbol" lasts on
+    average.
 
     Raises ValueError where there are no sources, or where the model says nothing at places of its own.
     """

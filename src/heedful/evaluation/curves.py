@@ -45,7 +45,7 @@ class Chart(NamedTuple):
 
 
 def charts_of(log: Iterable[Mapping[str, Any]]) -> list[Chart]:
-    """A chart for each number that "train" and "validation" events log: losses, then metrics, then the rest."""
+    """Make a chart for each number that "train" and "validation" events log: losses, then metrics, then the rest."""
     lines: dict[str, dict[str, Line]] = {}
     chosen = None
     for entry in log:
@@ -73,7 +73,7 @@ def charts_of(log: Iterable[Mapping[str, Any]]) -> list[Chart]:
 
 
 def _title(name: str) -> str:
-    """A metric's label, with its unit where it is a rate; any other name in plain words."""
+    """Return a metric's label, with its unit where it is a rate; any other name in plain words."""
     unit = unit_of(name)
     return f"{label_of(name)}, {unit}" if unit else label_of(name).replace("_", " ")
 
@@ -102,7 +102,7 @@ def chart_svg(chart: Chart, over: str) -> str:
 
 
 def shown(value: float) -> str:
-    """A number as a label: four significant digits, no exponent between a ten-thousandth and a million."""
+    """Format a number as a label: four significant digits, no exponent between a ten-thousandth and a million."""
     if value == 0 or 1e-4 <= abs(value) < 1e6:
         decimals = max(0, 3 - math.floor(math.log10(abs(value)))) if value else 0
         text = f"{value:,.{decimals}f}"
@@ -120,7 +120,9 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten from low to high; powers alone where these would crowd, even steps where few."""
+    """Return 1, 2 and 5 times powers of ten from low to high; powers alone where these would crowd, even steps where
+    few.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     factors = (1, 2, 5) if len(powers) <= 4 else (1,)
     found = [factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high]
@@ -143,7 +145,9 @@ class _Axis(NamedTuple):
 
 
 def _padded(low: float, high: float, logarithmic: bool) -> tuple[float, float]:
-    """The range of an axis: a little room on both sides, and from 0 where that costs less than half of the height."""
+    """Return the range of an axis: a little margin on both sides, and from 0 where that costs less than half of the
+    height.
+    """
     if logarithmic:
         return low / 1.15, high * 1.15
     room = 0.06 * (high - low) or 0.1 * abs(high) or 1.0

@@ -26,7 +26,7 @@ class EditUnits(NamedTuple):
 
     @property
     def by_character(self) -> bool:
-        """Whether the units are characters."""
+        """True where the units are characters."""
         return self.joint == ""
 
 
@@ -184,7 +184,7 @@ def same_stems(units: EditUnits, wrong: Sequence[Change]) -> bool:
 
 
 def _shared(left: str, right: str) -> int:
-    """The length of the common beginning."""
+    """Return the length of the common beginning."""
     pairs = zip(left, right, strict=False)
     return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))
 

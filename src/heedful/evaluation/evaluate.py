@@ -34,20 +34,20 @@ class Translated(Protocol):
 
     @property
     def score(self) -> float:
-        """What search ranked by."""
+        """Score by which search ranked the output."""
         ...
 
 
 class Translating(Protocol):
-    """Whatever gives one output for each line."""
+    """Translator of lines: one output for each."""
 
     def translate(self, lines: list[str], /) -> Sequence[Translated]:
-        """One output for each line, in order."""
+        """Return one output for each line, in order."""
         ...
 
 
 class Evaluation(NamedTuple):
-    """What an evaluation found. `data_hash` is of sources and references; `seconds` is the time of translating."""
+    """Result of an evaluation. `data_hash` is of sources and references; `seconds` is the time of translating."""
 
     scores: list[Score]
     outputs: list[Output]
@@ -56,12 +56,12 @@ class Evaluation(NamedTuple):
     seconds: float
 
     def value(self, metric: str) -> float:
-        """The value of one of the metrics, by its name."""
+        """Return the value of one of the metrics, by its name."""
         return next(found.value for found in self.scores if found.metric == metric)
 
 
 class Occasion(NamedTuple):
-    """What was evaluated, as results.csv has it."""
+    """Facts about an evaluation that results.csv records."""
 
     run: str
     seed: int
@@ -117,7 +117,7 @@ def evaluate(
 
 
 def check_references(metrics: Sequence[Metric], references: References, split: str) -> None:
-    """Raises ConfigError for a metric that has nothing to count in the references of this split."""
+    """Check that each metric has something to count in the references of this split. Raises ConfigError."""
     for metric in metrics:
         validation_error = metric.validation_error(references)
         if validation_error is not None:
@@ -126,7 +126,7 @@ def check_references(metrics: Sequence[Metric], references: References, split: s
 
 
 def item_statistics(metric: Metric, outputs: Sequence[Output]) -> Matrix:
-    """The statistics of stored outputs, [n items, k statistics], from the texts that the metric reads.
+    """Compute the statistics of stored outputs, [n items, k statistics], from the texts that the metric reads.
 
     Raises ValueError where it reads tokenised texts and there are none.
     """
@@ -143,7 +143,7 @@ def item_statistics(metric: Metric, outputs: Sequence[Output]) -> Matrix:
 
 
 def result_rows(evaluation: Evaluation, occasion: Occasion) -> list[Result]:
-    """The scores as rows of results.csv, each under its full signature."""
+    """Return the scores as rows of results.csv, each under its full signature."""
     return [
         Result(
             run=occasion.run,
@@ -179,7 +179,7 @@ def _signature(evaluation: Evaluation, occasion: Occasion, found: Score) -> Sign
 
 
 def _with_tokenised(outputs: list[Output], config: EvaluationConfig, given: References | None) -> list[Output]:
-    """The outputs with the texts of the tokenised protocol beside the raw ones."""
+    """Add the texts of the tokenised protocol to the outputs."""
     texts = tokenise([item.output for item in outputs], config)
     targets = [tokenise(item.references, config) for item in outputs] if given is None else given
     if len(targets) != len(outputs):

@@ -70,7 +70,8 @@ class Followed(NamedTuple):
 
 
 def compounded(p: float, lengths: Sequence[int]) -> float:
-    """The mean of p^T: whole outputs that are right, if each of T tokens is with chance p, whatever the others are.
+    """Return the mean of p^T: whole outputs that are right, if each of T tokens is with chance p, whatever the others
+    are.
 
     Where errors keep together in few outputs, more are right than that.
     """
@@ -80,8 +81,8 @@ def compounded(p: float, lengths: Sequence[int]) -> float:
 def measure_exposure(
     translator: Translator, sources: Sequence[str], targets: Sequence[str], error_at: int = 1
 ) -> Exposure:
-    """The exposure of a translator's model to its own tokens, on pairs of texts. Raises HeedfulError as `exposure`
-    does, for an encoder-only model, and for a pair that is too long for the model.
+    """Measure the exposure bias of a translator's model on pairs of texts. Raises HeedfulError as `exposure` does, for
+    an encoder-only model, and for a pair that is too long for the model.
     """
     model = translator.backend.decoder("Exposure bias")
     pairs = translator.encode_pairs(sources, targets)
@@ -90,8 +91,8 @@ def measure_exposure(
 
 
 def exposure(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int = 1, max_tokens: int = 4096) -> Exposure:
-    """What a model makes of (source, target) ids after gold tokens and after its own: exposure bias, measured.
-    [Ranzato 2016, 1; Bengio 2015, 1]
+    """Compare teacher-forced with free-running predictions of (source, target) ids: exposure bias, measured. [Ranzato
+    2016, 1; Bengio 2015, 1]
 
     The forced error is at place `error_at` of each target that reaches it: after gold tokens, the most probable token
     that is neither the gold one nor EOS stands there, and the model goes on alone.
@@ -112,7 +113,7 @@ def exposure(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int = 1
 
 
 def summarise(followed: Sequence[Followed], error_at: int) -> Exposure:
-    """The shares that outputs come to."""
+    """Compute the shares that outputs come to."""
     forced = [_right(one.forced, one.target, end=()) for one in followed]
     free = [_right(one.free, one.target) for one in followed]
     lengths = [len(one.target) + 1 for one in followed]
@@ -143,7 +144,9 @@ def _after_error(followed: Sequence[Followed], error_at: int) -> list[AfterError
 
 
 def _shares(one: Sequence[Sequence[bool]], other: Sequence[Sequence[bool]]) -> list[tuple[int, int, float, float]]:
-    """For each place from 1: how many rows reach it, and the share of them that is right there, in both."""
+    """Count for each position from 1: how many rows reach it, and the share of them that is right
+    there, in both modes.
+    """
     rows = []
     for place in range(max(map(len, one), default=0)):
         reaching = [number for number, row in enumerate(one) if len(row) > place]
@@ -153,7 +156,9 @@ def _shares(one: Sequence[Sequence[bool]], other: Sequence[Sequence[bool]]) -> l
 
 
 def _right(output: Ids, target: Ids, end: Ids = (EOS,)) -> list[bool]:
-    """For each token of the target, EOS included, whether the output, with what ends it, has it at its place."""
+    """Tell for each token of the target, EOS included, whether the output, with what ends it, has
+    it at its position.
+    """
     said, wanted = [*output, *end], [*target, EOS]
     return [place < len(said) and said[place] == token for place, token in enumerate(wanted)]
 
@@ -194,7 +199,9 @@ def _behind_gold(model: Seq2Seq, batch: Batch, error_at: int) -> _Said:
 
 
 def _continuing(model: Seq2Seq) -> Callable[[Sequence[Ids], Sequence[Ids], Sequence[Ids]], list[list[int]]]:
-    """What gives the greedy outputs of sources that begin with given ids, each long enough to pass its target."""
+    """Make a function that gives the greedy outputs of sources that begin with given ids, each long enough to pass its
+    target.
+    """
     greedy = SequenceBackend(model, BeamSearch(beam=1), str)  # greedy search compares no texts
     extra, readable = greedy.search.max_extra, model.longest
 

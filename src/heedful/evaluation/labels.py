@@ -58,7 +58,7 @@ class SpanF1(LabelMetric):
 
 
 def spans_of(labels: Sequence[str]) -> set[tuple[str, int, int]]:
-    """The (kind, first place, place behind the last) of BIO labels."""
+    """Return the (kind, first position, position after the last) of BIO labels."""
     spans: set[tuple[str, int, int]] = set()
     kind, start = "", 0
     for place, label in enumerate([*labels, "O"]):

@@ -36,7 +36,7 @@ class Metric(ABC):
         """The choices behind the number, such as "case:mixed|tok:13a"."""
 
     def validation_error(self, references: Sequence[Sequence[str]]) -> str | None:
-        """Why the metric says nothing of items with these references, as the end of a sentence; None where it does."""
+        """Say why the metric cannot score items with these references, as the end of a sentence; None where it can."""
         return None
 
     @abstractmethod
@@ -47,7 +47,7 @@ class Metric(ABC):
 
     @abstractmethod
     def value(self, sums: Sequence[float]) -> float:
-        """The metric, in per cent, of summed statistics."""
+        """Compute the metric, in per cent, from summed statistics."""
 
 
 class ItemMetric(Metric):

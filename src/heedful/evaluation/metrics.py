@@ -176,7 +176,7 @@ class EditRate(ItemMetric):
     @staticmethod
     @abstractmethod
     def units(text: str) -> Sequence[str]:
-        """The units in which edits are counted."""
+        """Split an output into the units in which edits are counted."""
 
     def statistics(self, output: str, references: Sequence[str]) -> tuple[float, ...]:
         found = self.units(output)
@@ -225,12 +225,12 @@ class CER(EditRate):
 
 
 def collapse_blanks(text: str) -> str:
-    """The text without blanks at its ends and with single blanks inside."""
+    """Strip blanks at the ends of a text, and make those inside single."""
     return " ".join(text.split())
 
 
 def is_right(output: str, references: Sequence[str]) -> bool:
-    """Whether an output equals one of the references, up to the amount of blanks and equal forms in Unicode."""
+    """Return whether an output equals one of the references, up to the amount of blanks and equal forms in Unicode."""
     written = collapse_blanks(in_compared_form(output))
     return any(written == collapse_blanks(in_compared_form(reference)) for reference in references)
 
@@ -239,12 +239,12 @@ _KINDS: tuple[type[Metric], ...] = (BLEU, CHRF, TER, MultiBleu, Exact, WER, PER,
 
 
 def metric_names() -> list[str]:
-    """The names of all metrics."""
+    """List the names of all metrics."""
     return [kind.name for kind in _KINDS]
 
 
 def metrics_for(names: Sequence[str], postprocess: str = "none") -> list[Metric]:
-    """The metrics of these names, in this order. Raises ValueError for an unknown one."""
+    """Make the metrics of these names, in this order. Raises ValueError for an unknown one."""
     kinds = {kind.name: kind for kind in _KINDS}
     unknown = [name for name in names if name not in kinds]
     if unknown:
@@ -269,5 +269,5 @@ def valued(value: float, metric: str) -> str:
 
 
 def label_of(name: str) -> str:
-    """How a table heads the metric of this name; a name that is no metric's ("loss") heads itself."""
+    """Return the column title of the metric of this name; any other name ("loss") is its own title."""
     return next((kind.label for kind in _KINDS if kind.name == name), name)

@@ -71,7 +71,7 @@ class Mistake(NamedTuple):
     reasons: list[str]
 
     def record(self) -> dict[str, Any]:
-        """The line of errors.jsonl."""
+        """Return the line of errors.jsonl."""
         return {
             "id": self.item.id,
             "source": self.item.source,
@@ -85,7 +85,9 @@ class Mistake(NamedTuple):
 
 
 def find_mistakes(items: Sequence[Output], measures: Mapping[str, Sequence[float]]) -> list[Mistake]:
-    """The items whose output equals no reference, in order. `measures` maps a metric to its value for each item."""
+    """List the items whose output equals no reference, in order. `measures` maps a metric to its
+    value for each item.
+    """
     return [
         Mistake(item, {name: round(values[i], 4) for name, values in measures.items()}, observe(item))
         for i, item in enumerate(items)
@@ -94,7 +96,7 @@ def find_mistakes(items: Sequence[Output], measures: Mapping[str, Sequence[float
 
 
 def observe(item: Output) -> list[str]:
-    """The reasons that can be seen in a wrong output, against its closest reference; at least one."""
+    """List the reasons that can be seen in a wrong output, against its closest reference; at least one."""
     item = item._replace(
         source=in_compared_form(item.source),
         references=[in_compared_form(text) for text in item.references],
@@ -118,7 +120,7 @@ def observe(item: Output) -> list[str]:
 
 
 def _kinds_of_edits(units: EditUnits) -> list[str]:
-    """What the edits have in common, and where they stand."""
+    """Describe what the edits have in common, and where they stand."""
     columns = aligned(units)
     wrong = edits(columns)
     kinds = {edit.kind for edit in wrong}
@@ -136,19 +138,21 @@ def _kinds_of_edits(units: EditUnits) -> list[str]:
 
 
 def _right(columns: Sequence[Change]) -> int:
-    """How many columns are right before the first wrong one."""
+    """Count the columns that are right before the first wrong one."""
     return next((place for place, column in enumerate(columns) if column.kind != "equal"), len(columns))
 
 
 def _is_loop(output: Sequence[str], reference: Sequence[str]) -> bool:
-    """Whether a part repeats more often than in the reference; labels, which repeat in both, are as many as wanted."""
+    """Return whether a part repeats more often than in the reference; labels, which repeat in both, may do so."""
     wanted = longest_loop(reference, LONGEST_BLOCK)
     labels = len(output) == len(reference) and wanted > 1
     return not labels and longest_loop(output, LONGEST_BLOCK) >= max(REPEATS, wanted + 1)
 
 
 def _right_but_for(output: str, references: Sequence[str]) -> list[str]:
-    """What an output and a reference must be stripped of to be equal; nothing where that makes them equal nowhere."""
+    """List what an output and a reference must be stripped of to be equal; nothing where that makes
+    them equal nowhere.
+    """
     written = _stripped(output, list(_STRIPPING))
     if not written:
         return []
@@ -177,13 +181,13 @@ def _without_punctuation(text: str) -> str:
 
 
 def _without_diacritics(text: str) -> str:
-    """Letters without the marks above and below them; vowel signs and viramas of Indic scripts are kept."""
+    """Strip letters of the marks above and below them; vowel signs and viramas of Indic scripts are kept."""
     marks = (0, 9)  # combining classes of vowel signs, which are letters of their own, and of viramas
     return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.combining(c) in marks)
 
 
 def _without_numbers(text: str) -> str:
-    """A 0 for each number; digits that touch a Latin letter, as ARPAbet's stress does, are none."""
+    """Replace each number by 0; digits that touch a Latin letter, as ARPAbet's stress does, are none."""
     return re.sub(r"(?<![A-Za-z])\d+(?:[.,]\d+)*(?![A-Za-z\d])", "0", text)
 
 
@@ -197,7 +201,7 @@ _STRIPPING: dict[str, Callable[[str], str]] = {
 
 
 def _in_other_script(output: str, references: Sequence[str]) -> bool:
-    """Whether most letters of an output are of scripts that no reference uses."""
+    """Return whether most letters of an output are of scripts that no reference uses."""
     wanted = set(_scripts("".join(references)))
     found = _scripts(output)
     foreign = sum(count for script, count in found.items() if script not in wanted)
@@ -205,7 +209,7 @@ def _in_other_script(output: str, references: Sequence[str]) -> bool:
 
 
 def _scripts(text: str) -> Counter[str]:
-    """How many letters of each script a text has, by the first word of their Unicode names."""
+    """Count the letters of each script in a text, by the first word of their Unicode names."""
     names = (unicodedata.name(character, "") for character in text if character.isalpha())
     return Counter(
         _WRITTEN_TOGETHER.get(name.split(" ")[0].split("-")[0], name.split(" ")[0]) for name in names if name

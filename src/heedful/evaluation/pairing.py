@@ -48,7 +48,7 @@ def compare(runs: Sequence[Run | Path | str], split: str = "test", samples: int 
 
 
 def compare_runs(runs: Sequence[Run], split: str, samples: int, seed: int) -> list[Paired]:
-    """Each later run against the first, by every metric that all have and that can be counted from outputs.
+    """Compare each later run with the first, by every metric that all have and that can be counted from outputs.
 
     Raises ValueError for fewer than two runs; ConfigError where results or outputs are missing; CheckFailed where runs
     are not comparable, or a stored score does not follow from the stored outputs.
@@ -69,7 +69,7 @@ def compare_runs(runs: Sequence[Run], split: str, samples: int, seed: int) -> li
 
 
 def _checked(metric: Metric, run: Run, row: Result, outputs: Sequence[Output]) -> Matrix:
-    """The statistics of a run's stored outputs, once they are known to be those of its stored score."""
+    """Compute the statistics of a run's stored outputs, and check that they give its stored score."""
     hint = f"`heedful evaluate {run.folder} --split {row.split}` makes both anew."
     if data_hash([o.source for o in outputs], [o.references for o in outputs]) != signature_of(row).data:
         raise CheckFailed(

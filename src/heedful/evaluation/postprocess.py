@@ -12,13 +12,13 @@ from heedful.evaluation.config import EvaluationConfig
 
 
 def moses_lowercase(lines: Sequence[str], language: str) -> list[str]:
-    """lowercase.perl, normalize-punctuation.perl -l LANGUAGE, tokenizer.perl -l LANGUAGE, in this order."""
+    """Apply lowercase.perl, normalize-punctuation.perl -l LANGUAGE, tokenizer.perl -l LANGUAGE, in this order."""
     normaliser, tokenizer = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
     return [" ".join(tokenizer.tokenize(normaliser.normalize(line.lower()))) for line in lines]
 
 
 def describe(config: EvaluationConfig, given: bool) -> str:
-    """What `tokenise` does, for a signature. With `given` references, only outputs go through it."""
+    """Describe `tokenise` for a signature. With `given` references, only outputs go through it."""
     name = config.postprocess if config.postprocess == "none" else f"{config.postprocess}.{config.language}"
     return f"{name},refs.given" if given else name
 

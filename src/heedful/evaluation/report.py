@@ -106,7 +106,7 @@ def _heading(run: Run) -> str:
 
 
 def _minutes(run: Run) -> float:
-    """How long training took so far, unrounded."""
+    """Return how many minutes training took so far, unrounded."""
     timed = [line["seconds"] for line in run.read_log() if "update" in line and "seconds" in line]
     return timed[-1] / 60 if timed else 0.0
 
@@ -157,7 +157,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _data(run: Run) -> str:
-    """Items of each split by the manifest, and what is known of the data."""
+    """Describe the items of each split by the manifest, and the facts about the data."""
     counts = Counter(row.split for row in run.read_manifest())
     splits = [Fact(_SPLITS.get(split, split), f"{count:,} pairs") for split, count in counts.items()]
     lists = (

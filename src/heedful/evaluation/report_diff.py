@@ -47,7 +47,7 @@ def _pair(column: Change) -> str:
 
 
 def _said(column: Change) -> str:
-    """What is wrong with a column, for those who point at it."""
+    """Say what is wrong with a column, as its tooltip."""
     if column.kind == "insertion":
         return "insertion: too much"
     if column.kind == "deletion":
@@ -63,7 +63,7 @@ def _in_lines(columns: Sequence[Change], units: EditUnits) -> str:
 
 
 def _line(columns: Sequence[Change], units: EditUnits, side: int) -> str:
-    """One side of an alignment, neighbours of one kind in one element, so that letters stay joined."""
+    """Render one side of an alignment, neighbours of one kind in one element, so that letters stay joined."""
     parts = []
     for wrong, group in groupby(columns, lambda column: column.kind != "equal"):
         text = escape(units.joint.join(column[side] for column in group if column[side]))
@@ -77,7 +77,9 @@ def _line(columns: Sequence[Change], units: EditUnits, side: int) -> str:
 
 
 def _separable(units: EditUnits) -> bool:
-    """Whether units look the same when they stand alone: words do, and letters that neither join nor bear marks."""
+    """Return whether units look the same when they stand alone: words do, and letters that neither
+    join nor bear marks.
+    """
     if not units.by_character:
         return True
     characters = {*units.output, *units.reference}

@@ -53,7 +53,7 @@ def errors_section(records: Sequence[Record], n_items: int | None) -> str:
 
 
 def _classified(record: Record) -> dict[str, Any]:
-    """The record with the reasons that this version sees."""
+    """Return the record with the reasons that this version sees."""
     item = Output(record["id"], record["source"], record["references"], record["output"], float(record["score"]))
     reasons = observe(item)
     return {**record, "reason": reasons[0], "reasons": reasons}
@@ -81,7 +81,7 @@ def _bar(reason: str, counts: Counter[str], total: int) -> str:
 
 
 def _share(count: int, total: int) -> str:
-    """A share in per cent; what would be rounded to nothing is less than one."""
+    """Format a share in per cent; what would be rounded to nothing is less than one."""
     return f"{100 * count / total:.0f}\u00a0%" if 200 * count >= total else "&lt;\u00a01\u00a0%"
 
 
@@ -94,13 +94,13 @@ def _table(records: Sequence[Record]) -> str:
 
 
 def _filtered_by(record: Record) -> str:
-    """A row's attributes: its reason, and its texts without the columns of the comparison."""
+    """Return a row's attributes: its reason, and its texts without the columns of the comparison."""
     texts = " ".join([record["source"], *record["references"], record["output"]]).lower()
     return f' data-reason="{escape(record["reason"])}" data-text="{escape(texts)}"'
 
 
 def _informative(name: str, record: Record) -> bool:
-    """Whether a metric says something about a single wrong item: exact and WER are 0 and 100 for all of them."""
+    """Return whether a metric says something about a single wrong item: exact and WER are 0 and 100 for all of them."""
     return record["measures"][name] not in (0.0, 100.0)
 
 

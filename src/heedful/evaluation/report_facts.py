@@ -96,13 +96,13 @@ def duration(minutes: float) -> str:
 
 
 def _logged(run: Run, event: str) -> dict[str, Any]:
-    """The facts of the last event of a name, flat."""
+    """Flatten the facts of the last event of a name."""
     last = run.read_log(event)[-1:]
     return {key: value for line in last for key, value in flatten(line).items() if key not in ("time", "event")}
 
 
 def _told(values: Mapping[str, Any], words: Mapping[str, tuple[str, Words]]) -> list[Fact]:
-    """Each value under its label, as its kind is written; empty ones are left out."""
+    """Put each value under its label, formatted by its kind; empty ones are left out."""
     facts = []
     for key, value in values.items():
         if value is None or value in ("", [], {}):
@@ -133,7 +133,7 @@ def _percent(value: Any) -> str:
 
 
 def _bytes(value: Any) -> str:
-    """A size in units of a thousand: "242 MB"."""
+    """Format a size in units of a thousand: "242 MB"."""
     size, units = float(value), ["bytes", "kB", "MB", "GB", "TB"]
     while size >= 1000 and len(units) > 1:
         size, units = size / 1000, units[1:]
@@ -141,7 +141,7 @@ def _bytes(value: Any) -> str:
 
 
 def _date(value: Any) -> str:
-    """A moment, in words: "1 December 2026, 00:10 UTC"; what is no moment stays as it is."""
+    """Format a moment in words: "1 December 2026, 00:10 UTC"; what is no moment stays as it is."""
     try:
         time = datetime.datetime.fromisoformat(str(value))
     except ValueError:

@@ -36,7 +36,7 @@ def _direction(metric: str) -> str:
 
 
 def _range(row: Result) -> str:
-    """The interval as a strip on a scale from 0 to 100 (or as far as it goes)."""
+    """Draw the interval as a strip on a scale from 0 to 100 (or as far as it goes)."""
     if row.ci_low is None or row.ci_high is None:
         return ""
     scale = 100 / max(100.0, row.ci_high)

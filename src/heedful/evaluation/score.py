@@ -31,7 +31,7 @@ def measure(
     references: Sequence[Sequence[str]],
     sources: Sequence[str] | None = None,
 ) -> Matrix:
-    """The statistics of each item, [n items, k statistics], all texts in one Unicode form.
+    """Compute the statistics of each item, [n items, k statistics], all texts in one Unicode form.
 
     Raises ValueError where outputs, references and sources do not match, an item has no reference, or the metric reads
     sources and there are none.
@@ -62,7 +62,7 @@ def _sources(sources: Sequence[str] | None, count: int) -> Sequence[str]:
 
 
 def score(metric: Metric, statistics: Matrix, references: Sequence[Sequence[str]], samples: int, seed: int) -> Score:
-    """The score that these statistics of items add up to. `references` only count for the signature."""
+    """Compute the score that these statistics of items add up to. `references` only count for the signature."""
     low, high = bootstrap_interval(metric, statistics, samples, seed)
     return Score(
         metric=metric.name,
@@ -96,6 +96,6 @@ def score_outputs(
 
 
 def reference_count(references: Sequence[Sequence[str]]) -> str:
-    """The number of references of every item, or "var" where it differs, as in sacrebleu's signatures."""
+    """Return the number of references of every item, or "var" where it differs, as in sacrebleu's signatures."""
     counts = {len(targets) for targets in references}
     return str(counts.pop()) if len(counts) == 1 else "var"

@@ -29,7 +29,7 @@ class Comparison(NamedTuple):
 
 
 def bootstrap_interval(metric: Metric, statistics: Matrix, samples: int, seed: int) -> tuple[float, float]:
-    """The 95 % percentile interval over `samples` resamples of the items with replacement [Koehn 2004]."""
+    """Compute the 95 % percentile interval over `samples` resamples of the items with replacement [Koehn 2004]."""
     _check(statistics, samples)
     values = np.concatenate(
         [_values(metric, counts @ statistics) for counts in _resamples(len(statistics), samples, seed)]
@@ -39,7 +39,7 @@ def bootstrap_interval(metric: Metric, statistics: Matrix, samples: int, seed: i
 
 
 def paired_bootstrap(metric: Metric, stats_a: Matrix, stats_b: Matrix, samples: int, seed: int) -> Comparison:
-    """B minus A over resamples of the same items for both.
+    """Compare B with A, by B minus A over resamples of the same items for both.
 
     `p` is two-sided: how often a resampled difference, moved to mean 0, is as large as the observed one.
     """
@@ -76,7 +76,7 @@ def paired_randomisation(metric: Metric, stats_a: Matrix, stats_b: Matrix, sampl
 
 
 def _resamples(n: int, samples: int, seed: int) -> Iterator[Matrix]:
-    """How often each of n items is drawn in n draws with replacement: rows of counts, in chunks."""
+    """Count how often each of n items is drawn in n draws with replacement: rows of counts, in chunks."""
     generator = np.random.default_rng(seed)
 
     def counts(rows: int) -> Matrix:
@@ -102,7 +102,9 @@ def _delta(metric: Metric, stats_a: Matrix, stats_b: Matrix) -> float:
 
 
 def _p_value(null: Sequence[float] | NDArray[np.float64], delta: float) -> float:
-    """The share of null differences at least as large; the observed one counts among them, so that p is never 0."""
+    """Return the share of null differences at least as large; the observed one counts among them,
+    so that p is never 0.
+    """
     reached = int(np.sum(np.abs(null) >= abs(delta) - ROUNDING))
     return (reached + 1) / (len(null) + 1)
 

@@ -22,7 +22,8 @@ Cut = Callable[[Sequence[str]], list[range]]  # pieces -> the ranges of them tha
 
 
 class AttentionChoice(NamedTuple):
-    """Which cross-attention is read: a layer, a head or "mean", and which decoder row stands for a target token.
+    """Choice of the cross-attention to read: a layer, a head or "mean", and the decoder row that stands for a target
+    token.
 
     shift 0 takes the row that predicts the token, shift 1 the row that consumes it, one step later
     [Chen 2020, "Accurate Word Alignment Induction from Neural Machine Translation"].
@@ -34,30 +35,32 @@ class AttentionChoice(NamedTuple):
 
 
 class PairUnits(NamedTuple):
-    """How a pair is cut into what is aligned: one range of pieces for each unit, "</s>" in none."""
+    """Units of a pair to be aligned: one range of pieces for each unit, "</s>" in none."""
 
     source: list[range]
     target: list[range]
 
 
 def units_of(trace: Trace, cut_source: Cut, cut_target: Cut) -> PairUnits:
-    """The units of both sides, each cut by `as_words` or `as_pieces`."""
+    """Split both sides into units by `as_words` or `as_pieces`."""
     return PairUnits(cut_source(trace.source[:-1]), cut_target(trace.predicted[:-1]))
 
 
 def as_words(pieces: Sequence[str]) -> list[range]:
-    """The ranges of pieces that make up the words; a word begins with the text or at a piece that begins with ▁."""
+    """Return the ranges of pieces that make up the words; a word begins with the text or at a piece
+    that begins with ▁.
+    """
     starts = [place for place, piece in enumerate(pieces) if place == 0 or piece.startswith(WORD_START)]
     return [range(start, end) for start, end in pairwise([*starts, len(pieces)])]
 
 
 def as_pieces(pieces: Sequence[str]) -> list[range]:
-    """Each piece a unit of its own."""
+    """Return each piece as a unit of its own."""
     return [range(place, place + 1) for place in range(len(pieces))]
 
 
 def usual_choice(trace: Trace) -> AttentionChoice:
-    """The mean of the heads of the last layer but one, or in a model of fewer than four layers of the last one.
+    """Return the mean of the heads of the last layer but one, or in a model of fewer than four layers of the last one.
 
     The first is the best single rule for 6 layers [Garg 2019]. With 2 layers on the task `lexicon` the last one has an
     AER of 0.02, the one before 0.16; where some gold alignments are at hand, `rank_choices` finds a model's best.
@@ -71,7 +74,7 @@ def usual_choice(trace: Trace) -> AttentionChoice:
 
 
 def all_choices(trace: Trace) -> list[AttentionChoice]:
-    """Every layer, every head and the mean, both shifts."""
+    """List every layer, every head and the mean, both shifts."""
     return [
         AttentionChoice(shown.layer, head, shift)
         for shown in trace.maps
@@ -82,7 +85,8 @@ def all_choices(trace: Trace) -> list[AttentionChoice]:
 
 
 def unit_matrix(trace: Trace, choice: AttentionChoice, units: PairUnits) -> NDArray[np.float32]:
-    """Attention between units, [target units, source units]: summed over source pieces, averaged over target pieces.
+    """Compute the attention between units, [target units, source units]: summed over source pieces, averaged over
+    target pieces.
 
     What "</s>" takes is left out, so a row sums to at most 1.
     """
@@ -98,7 +102,7 @@ def unit_matrix(trace: Trace, choice: AttentionChoice, units: PairUnits) -> NDAr
 
 
 def links_of(weights: NDArray[np.float32], threshold: float | None = None) -> list[Link]:
-    """(source, target) pairs in order of the target: the largest of each row, or all that reach the threshold.
+    """List (source, target) links in order of the target: the largest of each row, or all that reach the threshold.
 
     A row without any weight has no link; the first of equals is taken.
     """
@@ -110,7 +114,7 @@ def links_of(weights: NDArray[np.float32], threshold: float | None = None) -> li
 
 
 def to_pharaoh(links: Iterable[Link]) -> str:
-    """One line as fast_align and Moses write it: `0-0 1-2`, source-target."""
+    """Format one line as fast_align and Moses write it: `0-0 1-2`, source-target."""
     return " ".join(f"{source}-{target}" for source, target in links)
 
 
@@ -150,7 +154,7 @@ class Agreement(NamedTuple):
     in_possible: int = 0
 
     def add(self, links: Iterable[Link], gold: Gold) -> "Agreement":
-        """These counts with one more pair's."""
+        """Add the counts of one more pair."""
         found = frozenset(links)
         return Agreement(
             self.links + len(found),
@@ -177,7 +181,7 @@ class Agreement(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """How well one way of reading the attention agrees with the gold alignment."""
+    """Agreement of one way of reading the attention with the gold alignment."""
 
     choice: AttentionChoice
     agreement: Agreement

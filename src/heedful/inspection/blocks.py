@@ -45,13 +45,13 @@ def blocks(trace: Trace, name: str, head: Head = "mean", width: int = 100, colou
 
 
 def _summary(weights: NDArray[np.float32], columns: list[str]) -> str:
-    """`0.93 bank` for the largest weight of a row, or a dash where the row attends to nothing."""
+    """Format the largest weight of a row as `0.93 bank`, or a dash where the row attends to nothing."""
     best = int(weights.argmax())
     return f"{weights[best]:.2f} {_cut(columns[best], 14)}" if weights[best] > 0 else "—"
 
 
 def _cells(weights: NDArray[np.float32], mask: NDArray[np.bool_], colour: bool) -> str:
-    """Two cells a weight: a bar of eighths, or a coloured ground."""
+    """Draw two cells a weight: a bar of eighths, or a coloured ground."""
     drawn = []
     for weight, may in zip(weights, mask, strict=True):
         if not may:
@@ -65,7 +65,7 @@ def _cells(weights: NDArray[np.float32], mask: NDArray[np.bool_], colour: bool) 
 
 
 def _headings(columns: list[str]) -> list[str]:
-    """The column labels written downwards and set on the last line, two cells wide each."""
+    """Write the column labels downwards, aligned at the last line, two cells wide each."""
     towers = [_tower(column) for column in columns]
     height = max(len(tower) for tower in towers)
     towers = [[""] * (height - len(tower)) + tower for tower in towers]
@@ -73,7 +73,7 @@ def _headings(columns: list[str]) -> list[str]:
 
 
 def _tower(label: str) -> list[str]:
-    """The label's characters, each with its combining marks; what is longer than the heading ends in …"""
+    """Split a label into its characters, each with its combining marks; what is longer than the heading ends in …"""
     characters: list[str] = []
     for character in label:
         if characters and (unicodedata.combining(character) or cell_len(character) == 0):

@@ -31,7 +31,7 @@ class LayerCost(NamedTuple):
 
 
 def complexity(n: int, d: int, kernel: int = 3, radius: int = 5) -> list[LayerCost]:
-    """The layers of Table 1 [Vaswani 2017, 4] for n places of width d.
+    """List the layers of Table 1 [Vaswani 2017, 4] for n positions of width d.
 
     Restricted attention sees `radius` places each way: the table's r is 2 radius + 1, the place itself included.
     """
@@ -71,7 +71,9 @@ def complexity(n: int, d: int, kernel: int = 3, radius: int = 5) -> list[LayerCo
 
 
 def longest_path(n: int, reads: Callable[[int], range]) -> int:
-    """The steps between the two of n places that are farthest apart, by breadth-first search from each place."""
+    """Count the steps between the two of n positions that are farthest apart, by breadth-first search from each
+    position.
+    """
     longest = 0
     for start in range(n):
         distance = {start: 0}

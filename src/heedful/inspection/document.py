@@ -12,8 +12,8 @@ from heedful.trace import Trace
 
 
 def trace_to_tree(trace: Trace) -> dict[str, Any]:
-    """{source, consumed, predicted, log_p, maps: [{name, heads, weights, mask}], source_text, output_text}, ready for
-    `json.dumps`.
+    """Convert a trace to {source, consumed, predicted, log_p, maps: [{name, heads, weights, mask}], source_text,
+    output_text}, ready for `json.dumps`.
     """
     maps = [
         {

@@ -89,13 +89,13 @@ def draw_heads(trace: Trace, name: str, heads: Sequence[Head]) -> Figure:
 
 
 def _slant(right_to_left: bool) -> dict[str, Any]:
-    """How a column label that is wider than its cell is turned: it rises in the direction of reading."""
+    """Return the rotation of column labels that are wider than their cells: they rise in the direction of reading."""
     turn = {"rotation": -_SLANT, "ha": "right"} if right_to_left else {"rotation": _SLANT, "ha": "left"}
     return {"rotation_mode": "anchor", **turn}
 
 
 def _title(figure: Figure, labels: Axes, title: str) -> None:
-    """What is shown, and what the axes are; the first panels are turned where their columns are."""
+    """Title the panel and its axes; the first panels are turned where their columns are."""
     figure.suptitle(title, fontsize=9)
     figure.supxlabel(labels.column_title, fontsize=8)
     figure.supylabel(labels.row_title, fontsize=8)
@@ -119,7 +119,9 @@ def _draw_head(panel: Panel, shown: Map, head: Head) -> None:
 
 @lru_cache(maxsize=64)
 def _fonts_for(characters: frozenset[str]) -> tuple[list[str], frozenset[str]]:
-    """(font families that together have these characters, the characters that none has); Noto fonts are asked first."""
+    """Choose (font families that together have these characters, the characters that none has);
+    Noto fonts come first.
+    """
     families = [_FONT]
     missing = set(characters)
     candidates = sorted(fontManager.ttflist, key=lambda font: (font.name != _FONT, "Noto" not in font.name, font.name))
@@ -136,6 +138,6 @@ def _fonts_for(characters: frozenset[str]) -> tuple[list[str], frozenset[str]]:
 
 
 def _printable(label: str, missing: frozenset[str]) -> str:
-    """The label with code points for missing glyphs, and direction marks for isolates (which fonts lack)."""
+    """Write a label with code points for missing glyphs, and direction marks for isolates (which fonts lack)."""
     label = label.replace("\u2068", "\u200e\u200f").replace("\u2069", "\u200f\u200e")
     return "".join(f"⟨U+{ord(character):04X}⟩" if character in missing else character for character in label)

@@ -24,7 +24,7 @@ class Axes(NamedTuple):
 
     @property
     def right_to_left(self) -> bool:
-        """Whether the first column stands at the right, as those who read the columns expect."""
+        """True where the first column stands at the right, as those who read the columns expect."""
         return is_right_to_left(self.columns)
 
 
@@ -68,7 +68,7 @@ def is_right_to_left(labels: list[str]) -> bool:
 
 
 def visible(piece: str) -> str:
-    """The piece with nothing in it that cannot be seen: blanks as ␣, control and format characters as ⟨U+XXXX⟩.
+    """Make a piece visible: blanks as ␣, control and format characters as ⟨U+XXXX⟩.
 
     Joiners stay where letters stand around them (they shape Indic, Arabic and emoji text).
     """
@@ -87,19 +87,21 @@ def visible(piece: str) -> str:
 
 
 def _isolated(piece: str) -> str:
-    """Right-to-left pieces in Unicode isolates, so that the arrow between two of them still points to the right."""
+    """Wrap right-to-left pieces in Unicode isolates, so that the arrow between two of them still
+    points to the right.
+    """
     turned = any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in piece)
     return f"\u2068{piece}\u2069" if turned else piece
 
 
 def matrix(shown: Map, head: Head) -> NDArray[np.float32]:
-    """The weights [T S] of one head, or their mean over the heads."""
+    """Return the weights [T S] of one head, or their mean over the heads."""
     weights = shown.weights.detach().float().cpu().numpy()
     return weights.mean(axis=0) if check_head(shown, head) == "mean" else weights[head]
 
 
 def allowed(shown: Map, head: Head) -> NDArray[np.bool_]:
-    """Where the row may attend, [T S]; for the mean: where any head may."""
+    """Return the mask of the row, [T S]; for the mean: where any head may attend."""
     mask = shown.mask.detach().cpu().numpy()
     if check_head(shown, head) == "mean" or mask.shape[0] == 1:
         return np.logical_or.reduce(mask, axis=0)
@@ -114,5 +116,5 @@ def check_head(shown: Map, head: Head) -> Head:
 
 
 def head_name(head: Head) -> str:
-    """ "mean of heads" or "head 3"."""
+    """Return "mean of heads" or "head 3"."""
     return "mean of heads" if head == "mean" else f"head {head}"

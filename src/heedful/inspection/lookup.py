@@ -26,7 +26,7 @@ class LookupResult(NamedTuple):
 
 
 def look_up() -> list[LookupResult]:
-    """Both questions by dot product, scaled, sharpened, sparse, hard, and by the angle alone."""
+    """Look up both questions by dot product, scaled, sharpened, sparse, hard, and by the angle alone."""
     ways: list[tuple[str, float, Score, Normaliser]] = [
         ("softmax", 1.0, dot, softmax),
         ("softmax, scaled by 1 / sqrt(3)", 1.0, scaled_dot, softmax),

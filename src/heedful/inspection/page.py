@@ -70,7 +70,7 @@ def _packed(trace: Trace, encoding: str) -> dict[str, Any]:
 
 
 def _packed_map(shown: Map, encoding: str) -> dict[str, Any]:
-    """Weights in row order [H T S], little-endian; the mask as bits (None where everything is allowed)."""
+    """Pack weights in row order [H T S], little-endian, and the mask as bits (None where everything is allowed)."""
     heads, rows, columns = shown.weights.shape
     weights = shown.weights.detach().float().cpu().numpy()
     raw = weights.astype("<f4") if encoding == "float32" else (weights.clip(0, 1) * 255).round().astype(np.uint8)

@@ -23,10 +23,10 @@ DARK = _sample("viridis", 0.1, 1.0, (22, 24, 29))
 
 
 def level(weight: float) -> int:
-    """The colour level of a weight, 0 to STEPS; weights outside [0, 1] take the nearest end."""
+    """Return the colour level of a weight, 0 to STEPS; weights outside [0, 1] take the nearest end."""
     return int(min(STEPS, max(0, round(float(weight) * STEPS))))
 
 
 def css(colour: Colour) -> str:
-    """#rrggbb."""
+    """Return the colour as #rrggbb."""
     return "#{:02x}{:02x}{:02x}".format(*colour)

@@ -25,7 +25,7 @@ _BAR = 12  # width of a step of the colour bar
 
 
 class _Place(NamedTuple):
-    """Where the map stands: its corner, its size in cells, and whether its first column is at the right."""
+    """Position of the map: its corner, its size in cells, and whether its first column is at the right."""
 
     left: float
     top: float
@@ -42,7 +42,7 @@ class _Place(NamedTuple):
         return self.n_rows * _CELL
 
     def x(self, column: int) -> int:
-        """The left edge of a column, from that of the map."""
+        """Return the left edge of a column, from that of the map."""
         return (self.n_columns - 1 - column if self.mirrored else column) * _CELL
 
 
@@ -92,7 +92,7 @@ def weights_svg(
 
 
 def _paths(weights: NDArray[np.float32], mask: NDArray[np.bool_], place: _Place) -> list[str]:
-    """One path for the cells of each colour level above 0, and one of strokes for the masked ones."""
+    """Draw one path for the cells of each colour level above 0, and one of strokes for the masked ones."""
     cells: dict[int, list[str]] = {}
     hatch: list[str] = []
     for t, s in np.ndindex(*weights.shape):
@@ -147,7 +147,7 @@ def _column_labels(columns: list[str], place: _Place) -> list[str]:
 
 
 def _titles(labels: Axes, place: _Place, width: float) -> list[str]:
-    """What the columns and the rows are, along their axes."""
+    """Write the titles of columns and rows along their axes."""
     drawn = []
     if labels.column_title:
         x, anchor = (place.left + place.width, "end") if place.mirrored else (place.left, "start")
@@ -163,7 +163,7 @@ def _titles(labels: Axes, place: _Place, width: float) -> list[str]:
 
 
 def _scale_bar(unit: str, x: float, y: float) -> list[str]:
-    """What the colours mean: from 0 to 1, in the steps of the map."""
+    """Draw the colour bar: from 0 to 1, in the steps of the map."""
     start = x + _title_width(unit) + 18
     steps = [
         f'<rect class="l{step}" fill="{css(LIGHT[step])}" x="{start + step * _BAR / 2:g}" y="{y - 9:g}" '
@@ -186,7 +186,7 @@ def _width_of_bar(unit: str) -> float:
 
 
 def _room_above(labels: Axes) -> tuple[float, float]:
-    """The height of the column labels, and by how much the last one may stand out at the side."""
+    """Return the height of the column labels, and by how much the last one may stand out at the side."""
     widest = max(map(_width, labels.columns))
     if widest <= _CELL:
         return 20, 0
@@ -203,7 +203,7 @@ def _title_width(title: str) -> float:
 
 
 def _cut(label: str) -> str:
-    """At most `_LONGEST` cells of the label."""
+    """Cut a label to at most `_LONGEST` cells."""
     if cell_len(label) <= _LONGEST:
         return label
     kept = label

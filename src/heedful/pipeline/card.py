@@ -87,7 +87,7 @@ Unless asked otherwise it searches as it was scored: `{search}`.
 
 
 class Provenance(NamedTuple):
-    """What the model was made of: its size, its checkpoint, and what the run logged of the prepared data."""
+    """Provenance of the model: its size, its checkpoint, and what the run logged of the prepared data."""
 
     parameters: int
     weights: str
@@ -115,7 +115,7 @@ def model_card(recipe: Recipe, made: Provenance, scores: Sequence[Result]) -> st
 
 
 class _Sides(NamedTuple):
-    """What stands on each side of the data."""
+    """Languages or kinds of text on each side of the data."""
 
     source: str
     target: str
@@ -133,7 +133,7 @@ def _sides(data: DataConfig) -> _Sides:
 
 
 def _front_matter(recipe: Recipe, sides: _Sides) -> str:
-    """YAML, in which every JSON string is a string."""
+    """Write YAML, in which every JSON string is a string."""
     codes = dict.fromkeys(code for side in sides for name, code in LANGUAGES.items() if name in side or code == side)
     fields = {
         "library_name": "heedful",

@@ -52,7 +52,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration found, and where it lies."""
+    """Result of the demonstration, and where it lies."""
 
     folder: Path
     report: Path
@@ -86,7 +86,7 @@ def demo(folder: Path, max_minutes: float, command: Sequence[str], report: Repor
 
 
 def demo_recipe(max_minutes: float) -> Recipe:
-    """The recipe for this machine: the precision that is quicker here, and as many updates as fit into the time."""
+    """Make the recipe for this machine: the precision that is faster here, and as many updates as fit into the time."""
     draft = resolve_recipe([Layer("the demo", dict(RECIPE))]).config
     found = benchmark_precisions(draft, *SYMBOLS, LENGTHS, max_minutes)
     fitted = {
@@ -100,7 +100,7 @@ def demo_recipe(max_minutes: float) -> Recipe:
 
 
 def _shown(translator: Translator, outputs: Sequence[Output]) -> list[Shown]:
-    """Words from all over the held-out ones, the same every time."""
+    """Choose words from all over the held-out ones, the same every time."""
     chosen = outputs[:: max(1, len(outputs) // WORDS_SHOWN)][:WORDS_SHOWN]
     found = translator.translate([item.source for item in chosen], n_best=3)
     last = f"decoder.{stored_layers(translator) - 1}.cross"
@@ -111,7 +111,7 @@ def _shown(translator: Translator, outputs: Sequence[Output]) -> list[Shown]:
 
 
 def stored_layers(translator: Translator) -> int:
-    """The number of decoder layers, as a trace shows it."""
+    """Return the number of decoder layers, as a trace shows it."""
     return sum(m.kind == "decoder.cross" for m in translator.trace("a").maps)
 
 

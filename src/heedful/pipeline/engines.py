@@ -38,7 +38,7 @@ NATIVE_TOLERANCES: Mapping[str, Tolerance] = {
 
 
 class EngineChoice(NamedTuple):
-    """What was asked for: an engine and a precision (None where left open), and other models to average with."""
+    """Choice of an engine and a precision (None where left open), and of other models to average with."""
 
     name: str | None = None
     precision: str | None = None
@@ -61,7 +61,7 @@ class ChosenPrecision(NamedTuple):
 
 
 def is_native(model: Path, choice: EngineChoice) -> bool:
-    """Whether the native engine is asked for."""
+    """Return whether the native engine is chosen."""
     return choice.name in (None, "native") and not is_export(model)
 
 
@@ -69,7 +69,7 @@ def is_native(model: Path, choice: EngineChoice) -> bool:
 def open_engine(
     model: Path, choice: EngineChoice, sample: Sequence[str], *, tokens: bool = True
 ) -> Iterator[OpenedEngine]:
-    """The engine for a run directory, a bundle or an export.
+    """Open the engine for a run directory, a bundle or an export.
 
     An export is read by its own program. A bundle is read by the native engine, or first exported to a temporary
     folder. `sample` holds lines on which precisions are timed if the type is "auto". Without `tokens` an engine
@@ -115,14 +115,14 @@ def _native(loaded: Translator, precision: str | None, sample: Sequence[str]) ->
 
 
 def check_choice(bundle: Bundle, target: str, precision: str) -> None:
-    """Raises ConfigError where a target cannot express a model, or has no such precision; "auto" is one."""
+    """Check that a target can express a model in a precision; "auto" is one. Raises ConfigError."""
     check_expressible(bundle, target, EXACT if precision == AUTO else precision)
 
 
 def choose_precision(
     bundle: Bundle, target: str, precision: str, sample: Sequence[str], shortlist: Shortlist | None = None
 ) -> ChosenPrecision:
-    """The precision that was asked for, or for "auto" the quickest one on this machine."""
+    """Return the chosen precision, or for "auto" the fastest one on this machine."""
     check_choice(bundle, target, precision)
     module = target_module(target)
     if precision != AUTO:

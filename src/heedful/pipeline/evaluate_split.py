@@ -44,7 +44,7 @@ class TestSet(NamedTuple):
         return Held(self.split, self.sources, self.references)
 
     def only(self, numbers: Sequence[int]) -> "TestSet":
-        """These items, in this order."""
+        """Return these items, in this order."""
         tokenised = None if self.tokenised is None else [self.tokenised[i] for i in numbers]
         return TestSet(self.split, [self.sources[i] for i in numbers], [self.references[i] for i in numbers], tokenised)
 
@@ -58,7 +58,7 @@ def read_test_set(data: DataConfig, split: str) -> TestSet:
 
 
 def dev_sources(model: Path, most: int) -> list[str]:
-    """The first sources of the dev split of a run's recipe.
+    """Read the first sources of the dev split of a run's recipe.
 
     Raises ConfigError where `model` is no run directory or the run's data are gone, and HeedfulError where they are
     damaged.
@@ -73,7 +73,8 @@ def dev_sources(model: Path, most: int) -> list[str]:
 
 
 def final_split(data: DataConfig) -> str:
-    """The split by which a finished model is judged: test, or dev where there is no test set or a local copy lacks it.
+    """Return the split by which a finished model is judged: test, or dev where there is no test set or a local copy
+    lacks it.
 
     A lacking test set was reported as a warning when the data were checked, before training.
     """
@@ -105,7 +106,7 @@ def score_test_set(translator: Translating, items: TestSet, recipe: Recipe) -> E
 
 
 def check_items(recipe: Recipe, model: Model, tokenizers: Tokenizers, items: TestSet) -> None:
-    """Raises ConfigError where these items, if there are any, cannot be scored: looked at before any work."""
+    """Check, before any work, that these items, if there are any, can be scored. Raises ConfigError."""
     if items.sources:
         check_references(metrics_for(recipe.evaluation.metrics), items.references, items.split)
         task_of(model).check_split(model, tokenizers, items.held)

@@ -82,7 +82,7 @@ def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, card
 
 
 def choose(checkpoints: CheckpointFolder, average_last: int) -> ChosenWeights:
-    """The best checkpoint, or with `average_last` so many of the last validated ones."""
+    """Choose the best checkpoint, or with `average_last` so many of the last validated ones."""
     if average_last:
         folders = checkpoints.validated()[-average_last:]
         update = read_progress(folders[-1]).update

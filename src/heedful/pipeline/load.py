@@ -25,7 +25,7 @@ from heedful.training.checkpoint import CheckpointFolder
 
 
 def bundle_folder(path: Path) -> Path:
-    """The bundle that a path names: itself, or that of a run directory.
+    """Find the bundle that a path names: itself, or that of a run directory.
 
     Raises ConfigError where it names neither, and HeedfulError where the run has no bundle yet.
     """
@@ -50,7 +50,7 @@ def bundle_folder(path: Path) -> Path:
 
 
 def load(path: str | Path, device: DeviceName = "auto") -> Translator:
-    """A translator from a bundle or a run directory, with the search settings it was evaluated with.
+    """Load a translator from a bundle or a run directory, with the search settings it was evaluated with.
 
     Of a run that is not finished it is the best checkpoint (`remark_on` says so). `device` is "auto" (a GPU where there
     is one), "cpu", "cuda", or "cuda:1" for the second GPU. A translator has `translate(lines)`,
@@ -89,7 +89,7 @@ def remark_on(path: Path) -> str | None:
 
 
 def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -> Translator:
-    """A bundle and others that answer as one, with the search settings and the shortlist of the first.
+    """Load a bundle and others as one ensemble, with the search settings and the shortlist of the first.
 
     `mean` is arithmetic (of probabilities; the default) or geometric (of log-probabilities). Raises ConfigError where a
     bundle has other tokenisers than the first: its ids would mean something else.
@@ -112,7 +112,7 @@ def load_ensemble(path: Path, others: Sequence[Path], mean: str | None = None) -
 
 
 def recipe_of(path: str | Path) -> Recipe:
-    """The recipe that a bundle, or the bundle of a run directory, was made with."""
+    """Return the recipe that a bundle, or the bundle of a run directory, was made with."""
     recipe, run = resolve(Recipe, [read_stored(recipe_file(Path(path)))]).config, run_around(Path(path))
     return recipe if run is None else of_run(recipe, run)
 
@@ -125,6 +125,6 @@ def recipe_file(model: Path) -> Path:
 
 
 def run_around(model: Path) -> Run | None:
-    """The run that keeps a model: the folder itself, or the one around its bundle; None where there is none."""
+    """Find the run that keeps a model: the folder itself, or the one around its bundle; None where there is none."""
     folder = next((folder for folder in (model, model.resolve().parent) if is_run(folder)), None)
     return None if folder is None else Run.open(folder)

@@ -26,7 +26,7 @@ ZERO = 0.02  # nats a token: every token has a probability of 98 % or more, on a
 
 
 class Overfit(NamedTuple):
-    """What became of the pairs, and of the model."""
+    """Result of overfitting a few pairs."""
 
     pairs: int
     updates: int
@@ -59,7 +59,7 @@ def overfit(recipe: Recipe, k: int, report: Report) -> Overfit:
 
 
 def training_rate(recipe: Recipe) -> float:
-    """The recipe's own peak, where it names one; a noam factor is none."""
+    """Return the recipe's own peak rate, where it names one; a noam factor is none."""
     return recipe.training.learning_rate if recipe.training.schedule == "linear" else 1e-3
 
 

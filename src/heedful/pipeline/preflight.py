@@ -22,7 +22,7 @@ FLOAT = 4  # bytes
 
 
 class Preflight(NamedTuple):
-    """What a dry run prints."""
+    """Result of a dry run, which it prints."""
 
     parameters: int
     batches_per_epoch: int
@@ -72,7 +72,7 @@ def preflight(recipe: Recipe, prepared: Encoded, model: Model, plan: BatchPlan, 
 
 
 def _largest_batch(prepared: Encoded, plan: BatchPlan) -> Batch:
-    """The batch with the most padded tokens: if this one fits, all do."""
+    """Return the batch with the most padded tokens: if this one fits, all do."""
     longest = np.maximum(prepared.train.source_lengths, prepared.train.target_lengths) + 1
     return load_batch(
         prepared.train, max(plan.epoch(0), key=lambda numbers: len(numbers) * int(longest[numbers].max()))
@@ -80,7 +80,7 @@ def _largest_batch(prepared: Encoded, plan: BatchPlan) -> Batch:
 
 
 def _check_positions(readable: int | None, prepared: Encoded) -> None:
-    """The model must be able to read every pair to its end, whichever batch it is in."""
+    """Check that the model can read every pair to its end, whichever batch it is in."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
         longest = 1 + max(int(lengths.max()) for lengths in (store.source_lengths, store.target_lengths))
         if readable is not None and longest > readable:

@@ -78,7 +78,7 @@ def open_prepared(folder: Path) -> Encoded:
 
 
 def _there(recipe: Recipe, folder: Path, report: Report, *, in_use: bool) -> Encoded | None:
-    """What the folder holds, if that is what this recipe and its corpus come to."""
+    """Open what the folder holds, if it was made of this recipe and its corpus."""
     if not (folder / DONE).is_file():
         return None
     try:
@@ -93,7 +93,7 @@ def _there(recipe: Recipe, folder: Path, report: Report, *, in_use: bool) -> Enc
 
 
 def _is_of(recipe: Recipe, folder: Path, made_from: Tree, *, in_use: bool) -> bool:
-    """Whether this was made of the recipe and of the pairs that it names today."""
+    """Return whether this was made of the recipe and of the pairs that it names today."""
     corpus = made_from.pop("corpus", None)
     if made_from != _origin(recipe):
         return False
@@ -109,7 +109,7 @@ def _is_of(recipe: Recipe, folder: Path, made_from: Tree, *, in_use: bool) -> bo
 
 
 def _first_change(recipe: Recipe, split: str, store: PairStore) -> str:
-    """The first pair of a split that is not as it was stored, and how many there were and are."""
+    """Describe the first pair of a split that is not as it was stored, and how many there were and are."""
     number, index, first = 0, 0, ""
     for number, pair in enumerate(load_split(recipe.data, split), start=1):
         if index < len(store) and store.origin(index) + 1 == number:
@@ -134,7 +134,7 @@ def _shown(pair: Pair) -> str:
 
 
 def _origin(recipe: Recipe) -> Tree:
-    """Everything in a recipe that decides what is prepared, but for the pairs themselves."""
+    """Return everything in a recipe that decides what is prepared, but for the pairs themselves."""
     parts = {"seed": recipe.seed, "data": to_tree(recipe.data), "tokenizer": to_tree(recipe.tokenizer)}
     if task_of(recipe.model).learnable(recipe.model) is not None:
         parts["model"] = to_tree(recipe.model)
@@ -221,7 +221,7 @@ def _prepare(recipe: Recipe, folder: Path, first: _FirstReading, report: Report)
 
 
 def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
-    """Which training pairs the store lacks, and why."""
+    """List the training pairs that the store lacks, and why."""
     # Those before it are all there, so that their numbers are still their places.
     first = bisect_left(range(len(store)), 1, key=lambda index: store.origin(index) - index)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in store.dropped.items() if count)

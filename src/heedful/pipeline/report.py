@@ -53,7 +53,7 @@ def following(folder: Path) -> list[NextCommand]:
 
 
 def _pictures(run: Run) -> list[Picture]:
-    """Attention of wrong and of right outputs of the split that the report shows."""
+    """Draw the attention of wrong and of right outputs of the split that the report shows."""
     split = summarise(run).split
     if split is None or not is_bundle(run.bundle) or not (run.folder / "outputs" / f"{split}.jsonl").is_file():
         return []
@@ -67,7 +67,7 @@ def _pictures(run: Run) -> list[Picture]:
 
 
 def _drawn(translator: Translator, items: Sequence[Output]) -> Iterator[Picture]:
-    """A picture for each of these outputs that is short enough for one, from all over them."""
+    """Draw a picture for each of these outputs that is short enough for one, from all over them."""
     short = [item for item in items if len(item.source) <= LONGEST_TEXT and len(item.output) <= LONGEST_TEXT]
     for item in short[:: max(1, len(short) // TRIED_EACH)]:
         trace = translator.trace(item.source, item.output)

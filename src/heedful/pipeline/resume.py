@@ -19,14 +19,14 @@ CHANGEABLE = ("run", *(f"training.{name}" for name in LIMITS))
 
 
 def has_trained(folder: Path) -> bool:
-    """Whether a run has something to lose: a checkpoint, whatever has become of it, or a model."""
+    """Return whether a run has something to lose: a checkpoint, whatever has become of it, or a model."""
     run = Run(folder)
     begun = CheckpointFolder(run.checkpoints, keep=1).is_begun() or run.bundle.exists()
     return begun or _has_logged_checkpoints(run)
 
 
 def _has_logged_checkpoints(run: Run) -> bool:
-    """Whether the log went on after a validation or an interruption, for which a checkpoint is written."""
+    """Return whether the log went on after a validation or an interruption, for which a checkpoint is written."""
     lines = [line for line in run.read_log() if isinstance(line.get("update"), int)]
     first = next((line["update"] for line in lines if line["event"] == "validation"), None)
     stopped = any(line["event"] == "interrupted" for line in lines)

@@ -24,7 +24,7 @@ FIRST_SYMBOL = EOS + 1
 
 
 class ShortTraining(NamedTuple):
-    """What a short training came to; losses are means over a batch's target tokens, in nats."""
+    """Result of a short training; losses are means over a batch's target tokens, in nats."""
 
     first_loss: float
     last_loss: float
@@ -33,7 +33,9 @@ class ShortTraining(NamedTuple):
 
 
 def paths_agree() -> float:
-    """The largest difference between fused and explicit attention, over contexts and the gradients of queries."""
+    """Return the largest difference between fused and explicit attention, over contexts and the
+    gradients of queries.
+    """
     generator = torch.Generator().manual_seed(1)
     shape = (2, 4, 24, 16)
     query, key, value = (torch.randn(shape, generator=generator) for _ in range(3))
@@ -76,7 +78,7 @@ def train_briefly(seconds: float) -> ShortTraining:
 
 
 def _reversals() -> Iterator[Batch]:
-    """Endless batches of 64 strings of 4 to 8 symbols, each with its reversal."""
+    """Yield endless batches of 64 strings of 4 to 8 symbols, each with its reversal."""
     chance = random.Random(1)
     symbols = range(FIRST_SYMBOL, FIRST_SYMBOL + SYMBOLS)
     while True:

@@ -49,7 +49,7 @@ def make_shortlist(folder: Path, k: int, frequent: int) -> MadeShortlist:
 
 
 def learn_shortlist(store: PairStore, source_size: int, target_size: int, k: int, frequent: int) -> Shortlist:
-    """The k most likely targets of each source id by IBM Model 1, and the most frequent targets of all."""
+    """Learn the k most likely targets of each source id by IBM Model 1, and the most frequent targets of all."""
     pairs = [store.arrays(index) for index in range(len(store))]
     likely = torch.from_numpy(learn_lexicon(pairs, target_size).best(k, source_size)).long()
     likely[NULL] = -1  # no token of a source
@@ -61,7 +61,7 @@ def learn_shortlist(store: PairStore, source_size: int, target_size: int, k: int
 
 
 def coverage(shortlist: Shortlist, store: PairStore) -> tuple[float, float]:
-    """The mean number of candidates of a sentence, and the share of target tokens that are none."""
+    """Compute the mean number of candidates of a sentence, and the share of target tokens that are none."""
     candidates = tokens = missing = 0
     for index in range(len(store)):
         source, target = store.ids(index)

@@ -23,7 +23,7 @@ SHARE = 0.8  # of the measured speed: real batches differ, and machines have oth
 
 
 class PrecisionBenchmark(NamedTuple):
-    """What was measured, and what fits."""
+    """Result of the benchmark of precisions: what was measured, and how much fits into the time."""
 
     precision: Precision
     seconds_an_update: float
@@ -33,7 +33,7 @@ class PrecisionBenchmark(NamedTuple):
 def benchmark_precisions(
     recipe: Recipe, source_size: int, target_size: int, lengths: tuple[int, int], minutes: float
 ) -> PrecisionBenchmark:
-    """The quicker precision on this machine, and how many updates it makes in so many minutes.
+    """Find the faster precision on this machine, and how many updates it makes in so many minutes.
 
     `lengths` are typical ones of source and target, in tokens.
     """
@@ -48,7 +48,7 @@ def benchmark_precisions(
 
 
 def with_resolved_precision(recipe: Recipe, stored: Recipe | None) -> Recipe:
-    """The recipe with `precision = "auto"` replaced by a choice: that of the stored run, or the quicker one here.
+    """Replace `precision = "auto"` by a choice: that of the stored run, or the faster one here.
 
     What is chosen stands in the run's resolved configuration, so that the run can be repeated.
     """
@@ -67,7 +67,7 @@ def _quicker(recipe: Recipe) -> Precision:
 
 
 def _seconds(recipe: Recipe, batch: Batch, precision: Precision, source_size: int, target_size: int) -> float:
-    """The median time of an update."""
+    """Return the median time of an update."""
     training = recipe.training.model_copy(update={"precision": precision})
     model = build_model(recipe.model, source_size, target_size).to(batch.src.device).train()
     optimizer = build_optimizer(model, training)

@@ -86,19 +86,19 @@ def train(
 
 
 def run_folder(recipe: Recipe, path: Path | None) -> Path:
-    """Where a run is kept if nobody says: the recipe's `run`, else `runs/` and the name of its file or preset."""
+    """Return the default folder of a run: the recipe's `run`, else `runs/` and the name of its file or preset."""
     name = path.stem if path is not None else recipe.preset or "run"
     return Path(recipe.run) if recipe.run else Path("runs") / name
 
 
 def resume_command(folder: Path) -> str:
-    """What to type to go on with a run."""
+    """Return the command that resumes a run."""
     return f"heedful train --resume {shlex.quote(str(folder))}"
 
 
 def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
-    """Everything short of training, in a scratch folder: prepared data, one batch, a finite loss, and the room on the
-    disk of the run directory `folder`, which is left as it is.
+    """Do everything short of training, in a scratch folder: prepare data, make one batch, compute a finite loss, and
+    look at the free space on the disk of the run directory `folder`, which is left as it is.
     """
     with tempfile.TemporaryDirectory() as scratch:
         prepared = prepare(recipe, Path(scratch), report)
@@ -109,7 +109,7 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
 
 
 def new_model(recipe: Recipe, prepared: Encoded) -> Model:
-    """The model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
+    """Build the model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
     torch.manual_seed(seed_of(recipe.seed, "initial weights"))
     try:
         target = prepared.tokenizers.target
@@ -121,7 +121,7 @@ def new_model(recipe: Recipe, prepared: Encoded) -> Model:
 
 
 def plan_of(recipe: Recipe, prepared: Encoded) -> BatchPlan:
-    """The order of batches over endless epochs."""
+    """Plan the order of batches over endless epochs."""
     train = prepared.train
     return BatchPlan(train.source_lengths, train.target_lengths, recipe.training.max_tokens, recipe.seed)
 
@@ -198,7 +198,7 @@ def validator(recipe: Recipe, prepared: Encoded, items: TestSet) -> Callable[[Mo
 
 
 def _check_measurable(recipe: Recipe, prepared: Encoded, model: Model, dev_items: TestSet, report: Report) -> None:
-    """A test file that is missing, or that cannot be scored, is an error now, not after training."""
+    """Check, before training, that the test file exists and can be scored."""
     final = final_split(recipe.data)
     judging = read_test_set(recipe.data, final)
     for items in (dev_items, judging):
@@ -208,14 +208,14 @@ def _check_measurable(recipe: Recipe, prepared: Encoded, model: Model, dev_items
 
 
 def dev_sample(recipe: Recipe) -> TestSet:
-    """The dev items that validations decode: the same random ones every time."""
+    """Draw the dev items that validations decode: the same random ones every time."""
     items = read_test_set(recipe.data, "dev")
     order = np.random.default_rng(0).permutation(len(items.sources))
     return items.only(sorted(order[: recipe.evaluation.dev_sentences].tolist()))
 
 
 def _selected(recipe: Recipe, values: Mapping[str, float]) -> float:
-    """The number that chooses the best checkpoint, turned so that higher is better."""
+    """Return the number that chooses the best checkpoint, turned so that higher is better."""
     select = recipe.training.select
     if select == "loss":
         return -values["loss"]
@@ -232,7 +232,7 @@ def _refuse_unasked_resumption(folder: Path, resume: bool) -> None:
 
 
 def _changeable(folder: Path) -> Collection[str] | None:
-    """The keys that may differ from those of the run that is there: all of them (None), while no update is kept."""
+    """Return the keys that may differ from those of the existing run: all of them (None), while no update is kept."""
     return CHANGEABLE if has_trained(folder) or not is_run(folder) else None
 
 
