@@ -95,7 +95,7 @@ def keywords_found(folder: Path) -> dict[str, float]:
     """How well the words that are read are the keywords, in texts with three of them."""
     task = TASKS["keywords"]
     assert isinstance(task, KeywordTask)
-    texts = [(task.pair(i, TASK_SEED).source, task.places(i, TASK_SEED)) for i in _test_indices("keywords")]
+    texts = [(task.pair(i, TASK_SEED).source, task.positions(i, TASK_SEED)) for i in _test_indices("keywords")]
     return planted_words(load(folder), [(source, places) for source, places in texts if len(places) == 3])
 
 
@@ -103,7 +103,7 @@ def right_glimpses(folder: Path) -> dict[str, float]:
     """How often the word that is read most is the one asked for."""
     task = TASKS["cued"]
     assert isinstance(task, Cued)
-    truth = [(task.pair(i, TASK_SEED).source, task.place(i, TASK_SEED)) for i in _test_indices("cued")]
+    truth = [(task.pair(i, TASK_SEED).source, task.position(i, TASK_SEED)) for i in _test_indices("cued")]
     return glimpses(load(folder), truth)
 
 

@@ -56,5 +56,5 @@ def test_both_numbers_stand_side_by_side(run: Path, heedful: Callable) -> None:
 def test_a_place_that_no_target_reaches(run: Path, heedful: Callable) -> None:
     outcome = heedful("exposure", str(run), "--error-at", "99")
     assert (outcome.code, outcome.out) == (1, "")
-    assert "error: No target has a token at place 99, so none can be wrong there." in outcome.err
-    assert "hint: Take a place from 1 to" in outcome.err
+    assert "error: No target has a token at position 99, so none can be wrong there." in outcome.err
+    assert "hint: Take a position from 1 to" in outcome.err

@@ -38,8 +38,8 @@ class TestKnownCells:
         units, found = measured(task_pairs(TASKS["copy"], 1, "train", 300))
         assert units == ("words", "words")
         assert found.cell == "tagging"
-        assert (found.lengths.equal, found.order.own_place, found.order.whole) == (1, 1, 1)
-        assert found.losses[0] == "cross-entropy of each place"
+        assert (found.lengths.equal, found.order.own_position, found.order.whole) == (1, 1, 1)
+        assert found.losses[0] == "cross-entropy of each position"
         assert "empty for a reason" in found.remark
 
     @pytest.mark.parametrize("task", ["reverse", "sort"])
@@ -55,7 +55,7 @@ class TestKnownCells:
         _, found = measured(task_pairs(TASKS["lexicon"], 1, "train", 300))
         assert found.cell == "seq2seq"
         assert 0.2 < found.lengths.equal < 0.6
-        assert found.remark == "Outputs come from places before those already read."
+        assert found.remark == "Outputs come from positions before those already read."
 
     def test_the_same_order_is_ctc(self) -> None:
         units, found = measured(spelled_out(300))

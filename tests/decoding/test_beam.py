@@ -8,7 +8,7 @@ import torch
 from tests.decoding.table import A, B, Table, exhaustive, plain_beam, random_table, written_table
 
 import heedful.decoding.beam as beam_module
-from heedful.decoding.beam import Open, beam_search
+from heedful.decoding.beam import BeamState, beam_search
 from heedful.decoding.search import Hypothesis, Request, length_penalty
 from heedful.decoding.stepping import greedy_search
 
@@ -52,14 +52,14 @@ def test_narrow_beams_are_those_of_one_sentence_alone(seed: int, beam: int) -> N
 def test_stopping_early_never_changes_the_answer(
     alpha: float, seed: int, beam: int, ends: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def until_the_end(live: Open, *_: object) -> list[int]:
-        return [row for row, best in enumerate(live.log_p.max(dim=1).values.tolist()) if best > -math.inf]
+    def until_the_end(current: BeamState, *_: object) -> list[int]:
+        return [row for row, best in enumerate(current.log_p.max(dim=1).values.tolist()) if best > -math.inf]
 
     requests = [Request(6), Request(2), Request(5, (A,))]
     found, steps = [], []
     for early in (True, False):
         if not early:
-            monkeypatch.setattr(beam_module, "_still_open", until_the_end)
+            monkeypatch.setattr(beam_module, "_unfinished", until_the_end)
         table = random_table(seed, ends)
         found.append(search(table, requests, beam, alpha, n_best=min(beam, 2)))
         steps.append(sum(table.rows))

@@ -172,9 +172,9 @@ class TestRefusals:
 
     @pytest.mark.parametrize("place", [0, 4])
     def test_a_place_that_no_target_reaches(self, place: int) -> None:
-        with pytest.raises(HeedfulError, match=f"No target has a token at place {place}") as caught:
+        with pytest.raises(HeedfulError, match=f"No target has a token at position {place}") as caught:
             exposure(tiny_model(), [([5], [5, 6, 7])], place)
-        assert caught.value.hint == "Take a place from 1 to 3."
+        assert caught.value.hint == "Take a position from 1 to 3."
 
     def test_an_encoder_only_model(self) -> None:
         made = translator()

@@ -91,7 +91,7 @@ def test_spatial_moves_with_the_picture() -> None:
 
 
 def test_kernel_is_odd() -> None:
-    with pytest.raises(ValueError, match="`kernel` must be odd, so that places keep their place, but is 4"):
+    with pytest.raises(ValueError, match="`kernel` must be odd, so that positions stay aligned, but is 4"):
         SpatialGate(4)
 
 

@@ -25,7 +25,7 @@ def source(docs: list[Document], extra: int = 0) -> tuple[Tensor, Tensor]:
 def test_by_hand() -> None:
     parts = parts_of(*source(DOCUMENTS))
     assert parts.mask.sum(dim=-1).tolist() == [[2, 1, 0], [0, 1, 0], [3, 0, 0], [0, 0, 0]]
-    assert parts.places[0].tolist() == [[0, 1, 0], [3, 0, 0], [0, 0, 0]]
+    assert parts.positions[0].tolist() == [[0, 1, 0], [3, 0, 0], [0, 0, 0]]
     assert parts.ends.tolist() == [[2, 4, 0], [0, 2, 3], [3, 0, 0], [0, 0, 0]]
     assert parts.real.tolist() == [[True, True, False], [True] * 3, [True, False, False], [True, False, False]]
 

@@ -133,7 +133,7 @@ class TestKeywords:
             words = pair.source.split()
             assert 16 <= len(words) <= 33
             places = [place for place, word in enumerate(words) if word in classes]
-            assert places == self.TASK.places(index, SEED)
+            assert places == self.TASK.positions(index, SEED)
             (label, most), *_ = Counter(classes[words[place]] for place in places).most_common()
             assert label == pair.target
             patterns.add((len(places), most))
@@ -153,7 +153,7 @@ class TestCued:
             assert sorted(row[::2]) == list("abcdefghi")
             answer = dict(zip(row[::2], row[1::2], strict=True))[cue]
             assert pair.target == meaning[answer]
-            place = self.TASK.place(index, SEED)
+            place = self.TASK.position(index, SEED)
             assert pair.source.split()[place - 1 : place + 1] == [cue, answer]
 
 
@@ -167,5 +167,5 @@ class TestRecall:
             values = dict(zip(row[::2], row[1::2], strict=True))
             assert len(values) == 32
             assert values[cue] == pair.target
-            place = self.TASK.place(index, SEED)
+            place = self.TASK.position(index, SEED)
             assert row[place - 1 : place + 1] == [cue, pair.target]

@@ -46,5 +46,5 @@ def test_what_is_behind_the_end_has_no_part() -> None:
 
 
 def test_one_label_a_place() -> None:
-    with pytest.raises(ValueError, match=r"`labels` must be one a place \(\[3, 1\]\), but are \[3, 2\]"):
+    with pytest.raises(ValueError, match=r"`labels` must be one a position \(\[3, 1\]\), but are \[3, 2\]"):
         position_losses(prediction(), torch.tensor([[5, 4, 7], [6, 6, PAD]]), 0.0, "all")

@@ -52,7 +52,7 @@ class GatherTop:
 
 @final
 class ScatterSum:
-    """The weight of each word, summed over its places: [B H T V]. Values are word ids. [Kadlec 2016]"""
+    """The weight of each word, summed over its positions: [B H T V]. Values are word ids. [Kadlec 2016]"""
 
     def __init__(self, n_words: int) -> None:
         self.n_words = n_words

@@ -42,7 +42,7 @@ class LocalP(Normaliser):
 
 @final
 class PositionPredictor(nn.Module):
-    """p_t = (S - 1) sigmoid(v . tanh(W h_t)), a place in a memory of S real keys. [Luong 2015, 3.2, Eq. 9]
+    """p_t = (S - 1) sigmoid(v . tanh(W h_t)), a position in a memory of S real keys. [Luong 2015, 3.2, Eq. 9]
 
     The paper has S for S - 1, as it counts from 1; the authors' code has S - 1.
     """

@@ -45,14 +45,14 @@ class Mask(NamedTuple):
     @staticmethod
     def past(length: int, device: torch.device | None = None) -> "Mask":
         """Query t sees the keys before t, itself excluded, so the first sees nothing. [Shen 2018, 3.3, forward]"""
-        places = torch.arange(length, device=device)
-        return Mask.pair(places[None, :] < places[:, None])
+        positions = torch.arange(length, device=device)
+        return Mask.pair(positions[None, :] < positions[:, None])
 
     @staticmethod
     def future(length: int, device: torch.device | None = None) -> "Mask":
         """Query t sees the keys after t, itself excluded, so the last sees nothing. [Shen 2018, 3.3, backward]"""
-        places = torch.arange(length, device=device)
-        return Mask.pair(places[None, :] > places[:, None])
+        positions = torch.arange(length, device=device)
+        return Mask.pair(positions[None, :] > positions[:, None])
 
     @staticmethod
     def around(centre: Shaped[Tensor, "*B T"], radius: int, n_keys: int) -> "Mask":

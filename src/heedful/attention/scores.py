@@ -87,7 +87,7 @@ class Additive(nn.Module):
 
 @final
 class Location(nn.Module):
-    """W q, a row for each place: keys count only by how many they are. [Luong 2015, Eq. 8, location]"""
+    """W q, a row for each position: keys count only by how many they are. [Luong 2015, Eq. 8, location]"""
 
     def __init__(self, query_width: int, max_keys: int) -> None:
         super().__init__()

@@ -77,13 +77,13 @@ def lookup(as_json: AsJson = False) -> None:
 
 @app.command()
 def complexity(
-    length: Annotated[int, typer.Option(help="The number of places, n.")] = 100,
+    length: Annotated[int, typer.Option(help="The number of positions, n.")] = 100,
     width: Annotated[int, typer.Option(help="Their width, d.")] = 512,
-    kernel: Annotated[int, typer.Option(help="The places that a convolution sees.")] = 3,
-    radius: Annotated[int, typer.Option(help="The places that restricted attention sees on each side.")] = 5,
+    kernel: Annotated[int, typer.Option(help="The positions that a convolution sees.")] = 3,
+    radius: Annotated[int, typer.Option(help="The positions that restricted attention sees on each side.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Count what layers cost and how far apart they leave two places: Table 1 of the paper."""
+    """Count what layers cost and how far apart they leave two positions: Table 1 of the paper."""
     from heedful.inspection.complexity import complexity as count
 
     rows = count(length, width, kernel, radius)

@@ -51,7 +51,7 @@ def get(
     name: Annotated[str, typer.Argument(help="A name from `heedful data list`.")],
     folder: From = None,
     to: Annotated[Path | None, typer.Option("--to", help="Write the splits there, as .tsv files.")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Another place with the same files.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Another address with the same files.")] = None,
     pairs: Pairs = 20_000,
     as_json: Json = False,
 ) -> None:
@@ -147,7 +147,7 @@ def taxonomy(
     tokenizers: Tokens = None,
     as_json: Json = False,
 ) -> None:
-    """Say how the sides belong together: place by place, in the same order, or in any; and which losses may be used."""
+    """Say how the sides align (position by position, in the same order, or in any), and which losses may be used."""
     from heedful.data.taxonomy import CELLS, in_units
     from heedful.data.taxonomy import taxonomy as measure
 
@@ -217,12 +217,12 @@ def _print_taxonomy(units: "UnitCounts", found: "Taxonomy", cell: str) -> None:
         ("pairs", f"{lengths.pairs:,}, of which {order.pairs:,} are aligned"),
         ("equally long", f"{lengths.equal:.1%} of the pairs"),
         ("too short for CTC (T < U + repeats)", few),
-        ("from the source's same place", f"{order.own_place:.1%} of the outputs"),
+        ("from the source's same position", f"{order.own_position:.1%} of the outputs"),
         (
-            "not from before the last one's place",
+            "not from before the last one's position",
             f"{order.in_order:.1%} of the outputs; {order.whole:.1%} of the pairs",
         ),
-        ("from a place that gives no other", f"{order.one_to_one:.1%} of the outputs"),
+        ("from a position that gives no other", f"{order.one_to_one:.1%} of the outputs"),
         ("cell", f"{found.cell}: {cell}"),
         ("losses that may be used", "; ".join(found.losses)),
     ]

@@ -12,20 +12,20 @@ from heedful.cli.table import align
 if TYPE_CHECKING:
     from heedful.evaluation.exposure import Exposure
 
-SHOWN = 20  # places; --json has all
+SHOWN = 20  # positions; --json has all
 
 
 def exposure(
     model: Annotated[Path, typer.Argument(help="A run directory or a model bundle.")],
     split: Annotated[str, typer.Option(help="The split of the recipe's data to measure on: dev, test, ...")] = "dev",
     error_at: Annotated[
-        int, typer.Option(min=1, help="The place, counted from 1, where a wrong token is put into each target.")
+        int, typer.Option(min=1, help="The position, counted from 1, where a wrong token is put into each target.")
     ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, with every place.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, with every position.")] = False,
 ) -> None:
     """Measure exposure bias: token accuracy after gold tokens and behind the model's own, and after an error.
 
-    Teacher forcing gives the model the right tokens before each place; in free running it goes on from its own, by
+    Teacher forcing gives the model the right tokens before each position; in free running it goes on from its own, by
     greedy search. A token is right if it is the target's at its place; the end is a token.
     """
     from heedful.evaluation.exposure import measure_exposure
@@ -55,13 +55,13 @@ def _print_tables(found: "Exposure") -> None:
     ]
     places = [(row.position, *_percent(row.teacher_forced, row.free_running), row.n) for row in found.by_position]
     behind = [(row.distance, *_percent(row.after_gold, row.after_wrong), row.n) for row in found.after_error]
-    header = f"places behind {found.error_at}", "given gold", "given an error", "n"
+    header = f"positions behind {found.error_at}", "given gold", "given an error", "n"
     typer.echo(_table(whole))
-    typer.echo("\n" + _table([("place", "teacher-forced", "free-running", "n"), *places[:SHOWN]]))
+    typer.echo("\n" + _table([("position", "teacher-forced", "free-running", "n"), *places[:SHOWN]]))
     typer.echo("\n" + _table([header, *behind[:SHOWN]]))
     typer.echo(
         "Whole outputs, teacher-forced, are p^T: right, if each of T tokens were right with the chance p of all. "
-        f"The last table runs freely after gold tokens, and behind a wrong one at place {found.error_at}.",
+        f"The last table runs freely after gold tokens, and behind a wrong one at position {found.error_at}.",
         err=True,
     )
 

@@ -1,6 +1,6 @@
 """From which source unit each target unit comes, learned from pairs of ids alone: a hidden Markov model of jumps.
 
-Knows ids and places, no text and no network. I source units, J target units, V pairs of ids that meet in some pair.
+Knows ids and positions, no text and no network. I source units, J target units, V pairs of ids that meet in some pair.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heedful.data.lexicon import Ids, learn_lexicon
 
-WIDEST = 12  # a jump of more places counts as one of so many
+WIDEST = 12  # a jump of more positions counts as one of so many
 ROUNDS = 30  # at most
 ENOUGH = 1e-3  # nats a target unit: a round that gains less is the last
 FLOOR = 1e-8  # of a probability, so that nothing that was seen becomes impossible
@@ -23,7 +23,7 @@ class _Found(NamedTuple):
     """Expected counts of one pair."""
 
     occupied: Reals  # [J I]: p(target unit j comes from source unit i)
-    jumps: Reals  # [2 WIDEST + 1]: how often the source place moved so far between neighbours
+    jumps: Reals  # [2 WIDEST + 1]: how often the source position moved so far between neighbours
     log_p: float  # of the target
 
 
@@ -58,8 +58,8 @@ def align_pairs(pairs: Sequence[tuple[Ids, Ids]]) -> list[Places]:
 
 def _moves(jump: Reals, n_places: int) -> tuple[Places, Reals]:
     """Return where a jump leads from each position, and its probability; row 0 starts before the first position."""
-    places = np.arange(n_places)
-    which = np.clip(places - np.arange(-1, n_places)[:, None], -WIDEST, WIDEST) + WIDEST  # [1 + I I]
+    positions = np.arange(n_places)
+    which = np.clip(positions - np.arange(-1, n_places)[:, None], -WIDEST, WIDEST) + WIDEST  # [1 + I I]
     moves = jump[which]
     return which, moves / moves.sum(axis=1, keepdims=True)
 
@@ -94,8 +94,8 @@ def _best(emission: Reals, jump: Reals) -> Places:
         reached = score[:, None] + log_moves[1:]  # [I I]
         came_from[j] = reached.argmax(axis=0)
         score = reached.max(axis=0) + log_emission[j]
-    places = np.empty(len(emission), np.int64)
-    places[-1] = score.argmax()
+    positions = np.empty(len(emission), np.int64)
+    positions[-1] = score.argmax()
     for j in range(len(emission) - 1, 0, -1):
-        places[j - 1] = came_from[j, places[j]]
-    return places
+        positions[j - 1] = came_from[j, positions[j]]
+    return positions

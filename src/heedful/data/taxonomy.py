@@ -1,4 +1,4 @@
-"""Which alignment two sides have: place by place, in the same order, or in any order; and so which losses may be used.
+"""Alignment of two sides: position by position, in the same order, or in any order; and so which losses may be used.
 
 Knows no model. T and U are the lengths of a source and of its target, in tokens, words or characters.
 """
@@ -20,13 +20,13 @@ SAMPLE = 2000  # pairs that are aligned; lengths are those of all pairs
 LONGEST = 100  # units of a pair that is aligned: time grows with the square
 LABELS = 5  # times that single words must return, on average, to be labels and not spellings
 SYNCHRONOUS = 0.99  # share of pairs of equal length
-PLACED = 0.9  # share of target units that come from their own place
+PLACED = 0.9  # share of target units that come from their own position
 IN_ORDER = 0.95  # share of pairs without a step back: CTC has no path for the others
 
 Cell = Literal["label", "tagging", "ctc", "seq2seq"]
 CELLS: dict[Cell, str] = {
     "label": "one label for the whole source",
-    "tagging": "synchronous and aligned: a label for each place",
+    "tagging": "synchronous and aligned: a label for each position",
     "ctc": "asynchronous, in the same order, not one to one",
     "seq2seq": "asynchronous, and the order may differ",
 }
@@ -49,7 +49,7 @@ class Order(NamedTuple):
     """Statistics of the links of a sample; shares are of target units."""
 
     pairs: int
-    own_place: float  # that come from the source unit of the same number
+    own_position: float  # that come from the source unit of the same number
     in_order: float  # that come from where the one before came from, or from after it
     one_to_one: float  # whose source unit gives no other
     whole: float  # share of pairs without a step back
@@ -126,8 +126,10 @@ def taxonomy(pairs: Iterable[tuple[Ids, Ids]]) -> Taxonomy:
         return Taxonomy(
             lengths, order, "label", ["cross-entropy of the label"], "Every target is one unit: a classifier."
         )
-    if synchronous and order.own_place >= PLACED:
-        return Taxonomy(lengths, order, "tagging", ["cross-entropy of each place", *_ctc(lengths), SEQ2SEQ], EMPTY_CELL)
+    if synchronous and order.own_position >= PLACED:
+        return Taxonomy(
+            lengths, order, "tagging", ["cross-entropy of each position", *_ctc(lengths), SEQ2SEQ], EMPTY_CELL
+        )
     if order.whole >= IN_ORDER:
         return Taxonomy(
             lengths,
@@ -136,7 +138,7 @@ def taxonomy(pairs: Iterable[tuple[Ids, Ids]]) -> Taxonomy:
             [*_ctc(lengths), SEQ2SEQ],
             "Outputs come in the order of inputs, in nearly all pairs.",
         )
-    remark = "Outputs come from places before those already read."
+    remark = "Outputs come from positions before those already read."
     if synchronous:
         remark = f"Sides are equally long, but output t does not come from input t. {EMPTY_CELL}"
     return Taxonomy(lengths, order, "seq2seq", [SEQ2SEQ], remark)

@@ -37,7 +37,7 @@ class BeamState(NamedTuple):
     token_log_p: Tensor  # [B K t]
     log_p: Tensor  # [B K] sums; -inf where a beam is finished
     remaining: Tensor  # [B] hypotheses that are still to be found
-    goal: Tensor  # [B] the score that an unfinished beam must still be able to beat; -inf while fewer than n_best are found
+    goal: Tensor  # [B] score that an unfinished beam must be able to beat; -inf while fewer than n_best are found
     longest: Tensor  # [B] the length penalty of the longest output
     banks: Banks | None  # of required phrases
     vetoes: Vetoes | None  # of what may not be emitted

@@ -1,7 +1,7 @@
-"""Search where a model has said everything at once: a symbol or a blank at each place. [Graves 2006]
+"""Search for CTC, where a model predicts a symbol or a blank at each position, all at once. [Graves 2006]
 
-A path has one of these at each place; the output is what is left of it without repeats, then without blanks. The blank
-is the id of PAD. Knows no model and no text. Shapes: T places, V symbols, K prefixes. All sums are in float64.
+A path has one of these at each position; the output is the path without repeats, then without blanks. The blank is
+the id of PAD. Knows no model and no text. Shapes: T positions, V symbols, K prefixes. All sums are in float64.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def path_log_p(answer: Prediction) -> list[Float[Tensor, "_ V"]]:
 def ctc_greedy(log_p: Float[Tensor, "T V"]) -> Hypothesis:
     """Collapse the most probable path. The output's `log_p` is that of all paths to it. [Graves 2006, 3.2, Eq. 4]"""
     best = log_p.argmax(dim=1).tolist()
-    changed = [place == 0 or index != best[place - 1] for place, index in enumerate(best)]
+    changed = [position == 0 or index != best[position - 1] for position, index in enumerate(best)]
     ids = [index for index, new in zip(best, changed, strict=True) if new and index != PAD]
     return _hypothesis(_numbers(log_p), ids)
 

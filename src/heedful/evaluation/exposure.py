@@ -25,7 +25,7 @@ Ids = Sequence[int]
 
 
 class AtPosition(NamedTuple):
-    """The share of right tokens at one place, counted from 1, over the n targets that reach it (EOS is a token)."""
+    """Share of right tokens at one position, counted from 1, over the n targets that reach it (EOS is a token)."""
 
     position: int
     n: int
@@ -34,7 +34,7 @@ class AtPosition(NamedTuple):
 
 
 class AfterError(NamedTuple):
-    """The share of right tokens so many places behind the last given one, free running, over n targets: where what was
+    """Share of right tokens so many positions behind the last given one, free running, over n targets: where what was
     given is gold, and where its last token is wrong.
     """
 
@@ -55,7 +55,7 @@ class Exposure(NamedTuple):
     teacher_forced_outputs: float  # p^T, the mean over the targets' lengths T
     free_running_outputs: float  # exactly the target
     by_position: list[AtPosition]
-    error_at: int  # the place, counted from 1, of the error that is forced
+    error_at: int  # the position, counted from 1, of the error that is forced
     after_error: list[AfterError]
 
 
@@ -63,10 +63,10 @@ class Followed(NamedTuple):
     """One target, and what the model made of it: ids without BOS and EOS, but for `forced`."""
 
     target: Ids
-    forced: Ids  # the prediction at each place, EOS's included, after gold tokens
+    forced: Ids  # the prediction at each position, EOS's included, after gold tokens
     free: Ids
     after_gold: Ids | None  # given the target up to the place of the error; None where it is shorter
-    after_wrong: Ids | None  # the same with a wrong token at that place
+    after_wrong: Ids | None  # the same with a wrong token at that position
 
 
 def compounded(p: float, lengths: Sequence[int]) -> float:
@@ -94,17 +94,17 @@ def exposure(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int = 1
     """Compare teacher-forced with free-running predictions of (source, target) ids: exposure bias, measured. [Ranzato
     2016, 1; Bengio 2015, 1]
 
-    The forced error is at place `error_at` of each target that reaches it: after gold tokens, the most probable token
+    The forced error is at position `error_at` of each target that reaches it: after gold tokens, the likeliest token
     that is neither the gold one nor EOS stands there, and the model goes on alone.
 
-    Raises HeedfulError where there is no pair, or no target reaches the place.
+    Raises HeedfulError where there is no pair, or no target reaches the position.
     """
     if not pairs:
         raise HeedfulError("There are no pairs, so there is nothing to measure.")
     longest = max(len(target) for _, target in pairs)
     if not 1 <= error_at <= longest:
-        hint = f"Take a place from 1 to {longest}."
-        raise HeedfulError(f"No target has a token at place {error_at}, so none can be wrong there.", hint=hint)
+        hint = f"Take a position from 1 to {longest}."
+        raise HeedfulError(f"No target has a token at position {error_at}, so none can be wrong there.", hint=hint)
     model.eval()
     followed: list[Followed] = []
     for numbers in batches([max(map(len, pair)) for pair in pairs], max_tokens):

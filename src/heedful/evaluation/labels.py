@@ -1,4 +1,4 @@
-"""Metrics of labels: of each place, and of whole spans. Every value is in per cent."""
+"""Metrics of labels: of each position, and of whole spans. Every value is in per cent."""
 
 from collections.abc import Sequence
 from typing import final
@@ -18,7 +18,7 @@ class LabelMetric(ItemMetric):
 
 @final
 class Accuracy(LabelMetric):
-    """Per cent of the reference's labels that stand in the output at the same place; of one label a line, of lines."""
+    """Per cent of the reference's labels that the output has at the same position; of one label a line, of lines."""
 
     name, label = "accuracy", "accuracy"
     meaning = "per cent of labels that are right"
@@ -61,11 +61,11 @@ def spans_of(labels: Sequence[str]) -> set[tuple[str, int, int]]:
     """Return the (kind, first position, position after the last) of BIO labels."""
     spans: set[tuple[str, int, int]] = set()
     kind, start = "", 0
-    for place, label in enumerate([*labels, "O"]):
+    for position, label in enumerate([*labels, "O"]):
         mark, _, of = label.partition("-")
         if kind and (mark != "I" or of != kind):
-            spans.add((kind, start, place))
+            spans.add((kind, start, position))
             kind = ""
         if mark in ("B", "I") and not kind:
-            kind, start = of, place
+            kind, start = of, position
     return spans

@@ -33,7 +33,7 @@ MEMBERS: tuple[Facts, ...] = (
     ),
     (
         "location", "scores", "of the query alone", "any", SOFTMAX, SUM, "softmax(W q) v", "Luong 2015, 3.1, Eq. 8",
-        ("attention.Location",), "Anything that depends on what stands at a place, or longer than it was made for.",
+        ("attention.Location",), "Anything that depends on what stands at a position, or longer than it was made for.",
     ),
     (
         "causal", "masks", "any", "keys up to the query", "any", "any", "s_ij = -inf for j > i",
@@ -59,7 +59,7 @@ MEMBERS: tuple[Facts, ...] = (
     ),
     (
         "attention-sum", "aggregates", "dot", "padding", SOFTMAX, "scatter-sum by word",
-        "P(w) = sum of a_s over the places s where w stands", "Kadlec 2016", ("attention.ScatterSum",),
+        "P(w) = sum of a_s over the positions s where w stands", "Kadlec 2016", ("attention.ScatterSum",),
         "Answers that do not stand in the document.",
     ),
     (
@@ -117,7 +117,7 @@ MEMBERS: tuple[Facts, ...] = (
         "local-p", "luong", "any", "|s - p_t| <= D", "softmax times a Gaussian, sums to less than 1", SUM,
         "softmax(s) exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2", "Luong 2015, 3.2, Eq. 9, 10",
         ("attention.LocalP", "attention.PositionPredictor"),
-        "Short sources, where the window saves nothing; it is as good as the place that it predicts.",
+        "Short sources, where the window saves nothing; it is as good as the position that it predicts.",
     ),
     (
         "multi-step", "convs2s", "dot, in each layer of the decoder", "padding", SOFTMAX,
@@ -126,9 +126,9 @@ MEMBERS: tuple[Facts, ...] = (
         "Dependencies longer than its receptive field, 1 + L (k - 1) words for L layers of kernel k.",
     ),
     (
-        "ctc", "ctc", "none", "none", "none", "none: a label or a blank at each place",
+        "ctc", "ctc", "none", "none", "none", "none: a label or a blank at each position",
         "p(y | x) = sum over paths that collapse to y of prod_t p(path_t | x)", "Graves 2006, 3.1, 4.1",
-        ("models.ctc.CTC",), "Targets in another order, or longer than the source has places.",
+        ("models.ctc.CTC",), "Targets in another order, or longer than the source has positions.",
     ),
     (
         "tagging", "tagging", "none, or scaled dot in a Transformer encoder", "padding", "none, or softmax",
@@ -139,7 +139,7 @@ MEMBERS: tuple[Facts, ...] = (
         "structured", "structured", "r constant queries", "padding", SOFTMAX, SUM,
         "A = softmax(W_2 tanh(W_1 H^T)), M = A H, |A A^T - I|^2", "Lin 2017, Eq. 6-8",
         ("attention.Pooling", "attention.overlap_penalty", "gallery.pooling.poolings.Structured"),
-        "Short sentences: there are not enough different places for r rows, and the penalty cannot reach 0.",
+        "Short sentences: there are not enough different positions for r rows, and the penalty cannot reach 0.",
     ),
     (
         "hierarchical", "hierarchical", "constant query, twice", "padding", SOFTMAX, SUM,

@@ -1,4 +1,4 @@
-"""Restricted self-attention: each place reads its neighbours, in long sequences at a cost linear in the length.
+"""Restricted self-attention: each position reads its neighbours, in long sequences at a cost linear in the length.
 
 Knows no heads and no projections; scores, masks and softmax are those of `attend`, block by block.
 """
@@ -61,7 +61,7 @@ def banded_attention(
     """Compute banded attention in O(r n d) instead of O(n^2 d): each block of `radius` queries reads its own keys and
     `radius` more on either side.
 
-    The score must look at pairs alone, not at places (as `Location` does); `mask` may hide keys, not pairs:
+    The score must look at pairs alone, not at positions (as `Location` does); `mask` may hide keys, not pairs:
     [B, 1, 1, T], or ValueError. The weights are not returned.
     """
     length, block = query.shape[2], max(1, radius)
@@ -75,8 +75,8 @@ def banded_attention(
         padded = nn.functional.pad(part, (0, 0, radius, n_blocks * block - length + radius))
         return padded.unfold(2, block + 2 * radius, block).transpose(1, 2).flatten(0, 1).mT
 
-    places = torch.arange(block + 2 * radius, device=query.device) - radius
-    near = (places - torch.arange(block, device=query.device)[:, None]).abs() <= radius  # [block W]
+    positions = torch.arange(block + 2 * radius, device=query.device) - radius
+    near = (positions - torch.arange(block, device=query.device)[:, None]).abs() <= radius  # [block W]
     visible = windows(real.expand(len(query), 1, 1, length).mT).mT & near  # [B*N 1 block W]
     blocks = nn.functional.pad(query, (0, 0, 0, n_blocks * block - length)).unflatten(2, (n_blocks, block))
     blocks = blocks.transpose(1, 2).flatten(0, 1)  # [B*N H block E]

@@ -1,4 +1,4 @@
-"""One vector a place from all layers of a stack. Knows no layer; its softmax is that of attention."""
+"""One vector a position from all layers of a stack. Knows no layer; its softmax is that of attention."""
 
 from typing import final
 
@@ -11,7 +11,7 @@ from heedful.attention import softmax, weighted_sum
 
 @final
 class LayerMix(nn.Module):
-    """gamma sum_l softmax(w)_l h_l: one vector a place from all layers. [Peters 2018, Eq. 1]"""
+    """gamma sum_l softmax(w)_l h_l: one vector a position from all layers. [Peters 2018, Eq. 1]"""
 
     def __init__(self, n_layers: int) -> None:
         super().__init__()

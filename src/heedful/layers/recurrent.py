@@ -10,11 +10,11 @@ def recur(cells: nn.GRU | nn.LSTM, x: Float[Tensor, "B S D"], mask: Bool[Tensor,
     """Return the states of the top layer, both directions concatenated where there are two; zero where `mask` is False.
 
     Going backward starts at the last real place of each row. A row may be empty. `cells` must be `batch_first`. Raises
-    ValueError unless the real places of each row stand first.
+    ValueError unless the real positions of each row stand first.
     """
     lengths = mask.sum(dim=1)
     if not torch.equal(mask, torch.arange(x.shape[1], device=x.device) < lengths[:, None]):
-        raise ValueError("`mask` must be True for the first places of each row, and then False.")
+        raise ValueError("`mask` must be True for the first positions of each row, and then False.")
     packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
     states, _ = pad_packed_sequence(cells(packed)[0], batch_first=True, total_length=x.shape[1])
     return states * mask[..., None] if not lengths.all() else states

@@ -1,4 +1,4 @@
-"""One vector of a sequence without any parameter: mean and maximum over its real places. Knows no attention."""
+"""One vector of a sequence without any parameter: mean and maximum over its real positions. Knows no attention."""
 
 import torch
 from jaxtyping import Bool, Float

@@ -1,7 +1,7 @@
 """The model of connectionist temporal classification: a symbol or a blank at each place of the source. [Graves 2006]
 
 Knows no tokens as text, no loss and no search. Shapes: B sentences, S source ids, F frames (or tokens) of W numbers, T
-places, V vocabulary. The blank is the id of PAD, which no target holds.
+positions, V vocabulary. The blank is the id of PAD, which no target holds.
 """
 
 from typing import NamedTuple, final
@@ -33,7 +33,7 @@ class CTC(EncoderOnly):
 
     A frame is the embedding of a token, or `frame_width` numbers of the source in a row. These are levels of energy,
     and are normalised for each utterance and band to mean 0 and variance 1. Then `stride` frames are stacked to a
-    place, or `upsample` places are made of a frame by as many matrices.
+    position, or `upsample` positions are made of a frame by as many matrices.
     """
 
     task = "ctc"
@@ -58,11 +58,11 @@ class CTC(EncoderOnly):
         """
         frames = self._frames(src, src_mask)
         stacked = stack(frames.values, self.config.stride)
-        places = self.project(stacked).view(len(src), -1, self.config.d_model)  # [B T D]
+        positions = self.project(stacked).view(len(src), -1, self.config.d_model)  # [B T D]
         lengths = -(-frames.lengths // self.config.stride) * self.config.upsample
-        times = torch.arange(places.shape[1], device=src.device)
-        read = times < lengths.clamp(min=1)[:, None]  # recurrent layers need one place at least
-        hidden = self.encoder(self.dropout(places), read)[-1]
+        times = torch.arange(positions.shape[1], device=src.device)
+        read = times < lengths.clamp(min=1)[:, None]  # recurrent layers need one position at least
+        hidden = self.encoder(self.dropout(positions), read)[-1]
         return Prediction(self.output(self.dropout(hidden)), times < lengths[:, None])
 
     def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:

@@ -83,8 +83,8 @@ class Last(SentencePooling):
         self.backward_from = width // 2 if recurrent else width
 
     def forward(self, sentences: EncodedSentences) -> Read:
-        places = torch.arange(sentences.words.shape[1], device=sentences.words.device)
-        last = torch.where(sentences.words, places, 0).amax(dim=1)
+        positions = torch.arange(sentences.words.shape[1], device=sentences.words.device)
+        last = torch.where(sentences.words, positions, 0).amax(dim=1)
         rows = torch.arange(len(last), device=last.device)
         end, start = sentences.encoded[rows, last], sentences.encoded[:, 0]
         return Read(torch.cat([end[:, : self.backward_from], start[:, self.backward_from :]], dim=1))

@@ -50,8 +50,8 @@ class RNN(Seq2Seq):
         there are some.
         """
         lengths = src_mask.sum(dim=1)
-        places = torch.arange(src.shape[1], device=src.device)
-        if not torch.equal(src_mask, places < lengths[:, None]) or not lengths.all():
+        positions = torch.arange(src.shape[1], device=src.device)
+        if not torch.equal(src_mask, positions < lengths[:, None]) or not lengths.all():
             raise ValueError(
                 "`src_mask` must be True for the first tokens of each source, at least one, and then False."
             )

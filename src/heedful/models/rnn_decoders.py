@@ -103,7 +103,7 @@ class Decoder(nn.Module, ABC):
 class BottleneckDecoder(Decoder):
     """s_t = f(s_{t-1}, y_{t-1}, c), where c is all that is known of the source. [Cho 2014, 2.2]
 
-    Without `feedback` y_{t-1} is left out, so that outputs depend on nothing but the source and their place. Predicts
+    Without `feedback` y_{t-1} is left out, so that outputs depend on the source and their position alone. Predicts
     from tanh(W [s_t; c; y_{t-1}]), where the paper has a maxout layer.
     """
 

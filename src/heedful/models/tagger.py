@@ -36,7 +36,7 @@ class Tagger(EncoderOnly):
 
     def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
         layers = self.encoder(self.dropout(self.embed(src)), src_mask)
-        words = src_mask[:, 1:]  # a place is a word if a real token follows: the last one is EOS
+        words = src_mask[:, 1:]  # a position is a word if a real token follows: the last one is EOS
         return Prediction(self.output(self.dropout(self._read(layers)[:, :-1])), words)
 
     def output_lengths(self, n_source: NDArray[np.integer]) -> NDArray[np.integer]:

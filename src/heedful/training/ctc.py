@@ -33,7 +33,7 @@ def ctc_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, 
 def equal_split_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
     """Cross-entropy summed over the positions, as if the U labels shared the T positions equally and in order.
 
-    The baseline of CTC: place t, from 0, is that of label floor(t U / T).
+    The baseline of CTC: position t, from 0, is that of label floor(t U / T).
     """
     positions, symbols = answer.mask.sum(dim=1, keepdim=True), (labels != PAD).sum(dim=1, keepdim=True)
     times = torch.arange(answer.mask.shape[1], device=labels.device)

@@ -15,8 +15,10 @@ def position_losses(
     same without smoothing. Raises ValueError unless there is one label a position.
     """
     if labels.shape != answer.mask.shape or bool(((labels != PAD) != answer.mask).any()):
-        places = answer.mask.sum(dim=1).tolist()
-        raise ValueError(f"`labels` must be one a place ({places}), but are {(labels != PAD).sum(dim=1).tolist()}.")
+        positions = answer.mask.sum(dim=1).tolist()
+        raise ValueError(
+            f"`labels` must be one a position ({positions}), but are {(labels != PAD).sum(dim=1).tolist()}."
+        )
     log_p = answer.logits.float().log_softmax(dim=-1)
     target = smoothed_target(log_p.shape[-1], epsilon, over)
     right = log_p.gather(2, labels[:, :, None])[:, :, 0]

@@ -173,24 +173,24 @@ def one_position_loss(
     """
     lengths = (tgt_out != PAD).sum(dim=1)
     drawn = torch.rand(len(lengths), device=lengths.device) * lengths
-    places = torch.minimum(drawn.long(), lengths - 1)  # a product may be rounded up to T
-    return loss_at(hidden, output_weight, tgt_out, places, epsilon, over)
+    positions = torch.minimum(drawn.long(), lengths - 1)  # a product may be rounded up to T
+    return loss_at(hidden, output_weight, tgt_out, positions, epsilon, over)
 
 
 def loss_at(
     hidden: Float[Tensor, "B T D"],
     output_weight: Float[Tensor, "V D"],
     tgt_out: Int[Tensor, "B T"],
-    places: Int[Tensor, " B"],
+    positions: Int[Tensor, " B"],
     epsilon: float = 0.0,
     over: SmoothingOver = "all",
 ) -> Loss:
     """Compute the loss at these positions, each times the length T of its sentence,
     counted as that of all positions.
     """
-    rows = torch.arange(len(places), device=places.device)
+    rows = torch.arange(len(positions), device=positions.device)
     lengths = (tgt_out != PAD).sum(dim=1)
-    read, labels = hidden[rows, places][:, None], tgt_out[rows, places][:, None]  # [B 1 D], [B 1]
+    read, labels = hidden[rows, positions][:, None], tgt_out[rows, positions][:, None]  # [B 1 D], [B 1]
     sums = []
     for length in lengths.unique().tolist():
         of_length = lengths == length

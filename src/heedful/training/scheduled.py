@@ -2,7 +2,7 @@
 
 In two passes, for every Seq2Seq alike. The first predicts every token from its gold prefix; in the second, which is
 trained, some gold inputs are replaced by these predictions. So what replaces a token was not itself made from replaced
-ones, as it would be where a recurrent decoder samples step by step; in exchange all places are computed at once.
+ones, as it would be where a recurrent decoder samples step by step; in exchange all positions are computed at once.
 
 Knows no corpus. What it draws comes from torch's generator, which the loop seeds by (seed, update, part).
 """

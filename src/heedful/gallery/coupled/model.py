@@ -77,7 +77,9 @@ class Coupled(EncoderOnly):
         self.reads.data = torch.tensor([[float(kind == head) for head in found] for kind in kinds]).to(self.reads)
 
     def predict(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Prediction:
-        words = nn.functional.pad(src_mask[:, 1:], (0, 1))  # a place is a word if a real token follows: the last is EOS
+        words = nn.functional.pad(
+            src_mask[:, 1:], (0, 1)
+        )  # a position is a word if a real token follows: the last is EOS
         h = self.dropout(self._words(self.dropout(self.embed(src)), words))
         key = h[:, None].expand(-1, 2, -1, -1)
         u = self.prototypes.expand(len(src), -1, -1, -1)  # [B 2 1 H]

@@ -98,7 +98,7 @@ class Reviews(SyntheticTask):
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:
     """Split words into those for all splits, and those that are held out."""
-    seen = [word for place, word in enumerate(words) if place % HELD_OUT]
+    seen = [word for position, word in enumerate(words) if position % HELD_OUT]
     return seen, words[::HELD_OUT]
 
 
@@ -111,4 +111,4 @@ def _plain(*words: str) -> Tagged:
 
 
 def _span(words: list[str], kind: str) -> Tagged:
-    return [(word, f"{'I' if place else 'B'}-{kind}") for place, word in enumerate(words)]
+    return [(word, f"{'I' if position else 'B'}-{kind}") for position, word in enumerate(words)]

@@ -103,7 +103,7 @@ def _record(parts: Parts, weights: tuple[Tensor, Tensor], length: int) -> None:
     table = weights[0].new_zeros(length, length)
     visible = torch.zeros_like(table, dtype=torch.bool)
     for side, read in enumerate(weights):
-        rows, columns = (parts.places[0, one][parts.mask[0, one]] for one in (side, 1 - side))
+        rows, columns = (parts.positions[0, one][parts.mask[0, one]] for one in (side, 1 - side))
         table[rows[:, None], columns] = read[0, 0, : len(rows), : len(columns)]
         visible[rows[:, None], columns] = True
     record("encoder.0.self", table[None, None], Mask.pair(visible))

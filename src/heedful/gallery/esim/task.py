@@ -19,7 +19,7 @@ class _Phrase(NamedTuple):
 class _Inference(NamedTuple):
     premise: list[str]
     hypothesis: list[str]
-    links: Links  # (place in the premise, place in the hypothesis), in words, in the order of the hypothesis
+    links: Links  # (position in the premise, position in the hypothesis), in words, in the order of the hypothesis
     label: str
 
 

@@ -33,7 +33,7 @@ def aligned_words(translator: Translator, pairs: Sequence[tuple[str, Links]]) ->
     """Measure how often a word reads that word of the other part most which it is linked to: the "accuracy" of the
     alignment.
 
-    Links are (word read, word that reads), as places in the source; a separator counts as a word. Raises ValueError
+    Links are (word read, word that reads), as positions in the source; a separator counts as a word. Raises ValueError
     where there are none.
     """
     _require("pairs", pairs)
@@ -64,7 +64,7 @@ def overlap_of_heads(translator: Translator, sources: Sequence[str]) -> dict[str
 def _of_sentences(trace: Trace) -> Tensor:
     """Return the weight of each sentence: that at its end, or the sum of its words' weights."""
     end = trace.source[-1]
-    ends = [place for place, piece in enumerate(trace.source) if piece == end]
+    ends = [position for position, piece in enumerate(trace.source) if piece == end]
     weighed = [found for found in trace.maps if found.name == "reader.1.read"]
     if weighed:
         return weighed[0].weights[0, 0, ends]

@@ -53,7 +53,7 @@ class SpatialGate(Gate):
     def __init__(self, kernel: int = 7) -> None:
         super().__init__()
         if kernel % 2 == 0:
-            raise ValueError(f"`kernel` must be odd, so that places keep their place, but is {kernel}.")
+            raise ValueError(f"`kernel` must be odd, so that positions stay aligned, but is {kernel}.")
         self.convolve = nn.Conv2d(2, 1, kernel, padding=kernel // 2, bias=False)
 
     def multiplier(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B 1 Y X"]:
@@ -63,7 +63,7 @@ class SpatialGate(Gate):
 
 @final
 class MixedGate(Gate):
-    """First the channels, then the places. [Woo 2018, Eq. 1]"""
+    """First the channels, then the positions. [Woo 2018, Eq. 1]"""
 
     def __init__(self, channel: ChannelGate, spatial: SpatialGate) -> None:
         super().__init__()

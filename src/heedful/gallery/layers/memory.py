@@ -75,7 +75,7 @@ def align_both_ways(
 ) -> Alignment:
     """Compute a~_i = sum_j softmax_j(a_i . b_j) b_j, and b~_j = sum_i softmax_i(a_i . b_j) a_i. [Chen 2017, Eq. 11-13]
 
-    The masks are key paddings: `left_mask` hides places of `left` from `right`, and the other way about.
+    The masks are key paddings: `left_mask` hides positions of `left` from `right`, and the other way about.
     """
     seen_by_left = attend(left, right, right, score=dot, mask=right_mask)
     return Alignment(seen_by_left, attend(right, left, left, score=dot, mask=left_mask))
@@ -89,7 +89,7 @@ def attention_over_attention(
 ) -> Float[Tensor, "B S"]:
     """Compute s = alpha beta: how much each position of the document answers the query; sums to 1. [Cui 2017, Eq. 5-9]
 
-    alpha(t) is the softmax over places for query word t; beta the mean, over real places, of the softmax over words.
+    alpha(t) is the softmax over positions for query word t; beta the mean of the softmax over words.
     """
     scores = dot(query[:, None], document[:, None])  # [B 1 T S]
     alpha = softmax(scores, document_mask)

@@ -16,14 +16,14 @@ from heedful.text.vocabulary import EOS
 class Parts(NamedTuple):
     """Positions of the N parts of each source, and of the at most W words of each, without the EOS that ends it."""
 
-    places: Int[Tensor, "B N W"]  # 0 where there is no word
+    positions: Int[Tensor, "B N W"]  # 0 where there is no word
     mask: Bool[Tensor, "B N W"]  # True at words
     ends: Int[Tensor, "B N"]  # where the EOS stands; 0 where there is no part
     real: Bool[Tensor, "B N"]  # True at parts
 
     def gather(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "B N W D"]:
         """Gather the vectors of each part; that of the first position where there is no word."""
-        return x[torch.arange(len(x), device=x.device)[:, None, None], self.places]
+        return x[torch.arange(len(x), device=x.device)[:, None, None], self.positions]
 
     def filled(self) -> "Parts":
         """Return the parts that have words, in their order."""
@@ -31,12 +31,12 @@ class Parts(NamedTuple):
         order = (~filled).long().argsort(dim=1, stable=True)
         rows = torch.arange(len(order), device=order.device)[:, None]
         ends = torch.where(filled, self.ends, 0)
-        return Parts(self.places[rows, order], self.mask[rows, order], ends[rows, order], filled[rows, order])
+        return Parts(self.positions[rows, order], self.mask[rows, order], ends[rows, order], filled[rows, order])
 
     def spread_words(self, weights: Float[Tensor, "B N W"], length: int) -> Float[Tensor, "B S"]:
         """Lay weights of words where the words stand in a source of this length; 0 elsewhere."""
         spread = weights.new_zeros(len(weights), length)
-        return spread.scatter_add(1, self.places.flatten(1), (weights * self.mask).flatten(1))
+        return spread.scatter_add(1, self.positions.flatten(1), (weights * self.mask).flatten(1))
 
     def spread_ends(self, weights: Float[Tensor, "B N"], length: int) -> Float[Tensor, "B S"]:
         """Lay weights of whole parts at the EOS that ends each; 0 elsewhere."""
@@ -50,21 +50,21 @@ def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
     number = closed - end.long()  # the part of each token, from 0
     if not closed[:, -1].all() or (src_mask & (number >= closed[:, -1:])).any():
         raise ValueError("`src` must end in EOS, in each row.")
-    place = torch.arange(src.shape[1], device=src.device).expand_as(src)
-    start = nn.functional.pad(torch.where(end, place + 1, 0), (1, 0))[:, :-1].cummax(dim=1).values
+    position = torch.arange(src.shape[1], device=src.device).expand_as(src)
+    start = nn.functional.pad(torch.where(end, position + 1, 0), (1, 0))[:, :-1].cummax(dim=1).values
     word = src_mask & ~end
-    within = place - start
+    within = position - start
     n_parts, width = int(closed[:, -1].max()), int(torch.where(word, within, 0).max()) + 1
-    places = src.new_zeros(len(src), n_parts, width)
-    mask = torch.zeros_like(places, dtype=torch.bool)
+    positions = src.new_zeros(len(src), n_parts, width)
+    mask = torch.zeros_like(positions, dtype=torch.bool)
     rows, columns = word.nonzero(as_tuple=True)
     at = rows, number[word], within[word]
-    places[at], mask[at] = columns, True
+    positions[at], mask[at] = columns, True
     ends = src.new_zeros(len(src), n_parts)
     real = torch.zeros_like(ends, dtype=torch.bool)
     rows, columns = end.nonzero(as_tuple=True)
     ends[rows, number[end]], real[rows, number[end]] = columns, True
-    return Parts(places, mask, ends, real)
+    return Parts(positions, mask, ends, real)
 
 
 def story_error(source: Sequence[int]) -> str | None:

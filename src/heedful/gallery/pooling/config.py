@@ -64,7 +64,7 @@ class PoolingConfig(SourceClassifierConfig):
     )
     test_policy: Literal["argmax", "expected"] = Field(
         default="argmax",
-        description="hard: what is read outside training: the likeliest place, or the expected value",
+        description="hard: what is read outside training: the likeliest position, or the expected value",
         json_schema_extra=only_with({"pooling": ("hard",)}),
     )
     expected_share: Annotated[float, Field(ge=0, le=1)] = Field(

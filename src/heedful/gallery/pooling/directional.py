@@ -20,7 +20,7 @@ Direction = Literal["past", "future"]
 
 
 class DirectionalBlock(nn.Module):
-    """u = F * h + (1 - F) * s, with h = elu(W x + b), s what each place reads in h of those before it, or after it,
+    """u = F * h + (1 - F) * s, with h = elu(W x + b), s what each position reads in h of those before it, or after it,
     and the fusion gate F = sigmoid(W_s s + W_h h + b). [Shen 2018, 3.3]
 
     Nobody reads themselves, so the first place, or the last, reads nothing: there s = 0. With a weight for each of the

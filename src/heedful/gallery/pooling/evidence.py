@@ -22,11 +22,11 @@ def planted_words(translator: Translator, texts: Sequence[tuple[str, Sequence[in
     """
     _require("texts", texts)
     right = read = planted = 0
-    for source, places in texts:
+    for source, positions in texts:
         chosen = set((_rows(translator, source) > 0).any(dim=0).nonzero().flatten().tolist())
-        right += len(chosen & set(places))
+        right += len(chosen & set(positions))
         read += len(chosen)
-        planted += len(places)
+        planted += len(positions)
     f1 = 2 * right / (read + planted)
     return {"precision": 100 * right / max(1, read), "recall": 100 * right / planted, "f1": 100 * f1}
 
@@ -39,8 +39,8 @@ def glimpses(translator: Translator, texts: Sequence[tuple[str, int]]) -> dict[s
     """
     _require("texts", texts)
     hits = chance = 0.0
-    for source, place in texts:
-        hits += int(_rows(translator, source)[0].argmax()) == place
+    for source, position in texts:
+        hits += int(_rows(translator, source)[0].argmax()) == position
         chance += 1 / len(source.split())
     return {"hit@1": 100 * hits / len(texts), "chance": 100 * chance / len(texts)}
 

@@ -65,7 +65,7 @@ class OneQuery(SentencePooling):
 
 @final
 class HardReading(OneQuery):
-    """Training draws one place of each sentence; outside it the likeliest place is read, or the expected value.
+    """Training draws one place of each sentence; outside it the likeliest position is read, or the expected value.
     [Xu 2015, 4.1]
 
     With probability `expected_share` a training sentence reads the expected value, so nothing is drawn for it. Draws

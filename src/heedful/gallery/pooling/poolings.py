@@ -79,7 +79,7 @@ class KeywordPooling(SentencePooling):
 class Places(SentencePooling):
     """The first n words, or n `random` ones, in their order, joined: what choosing by weight has to beat.
 
-    Random places are a function of the words alone, so that a sentence always has the same ones.
+    Random positions are a function of the words alone, so that a sentence always has the same ones.
     """
 
     def __init__(self, width: int, n_words: int, choice: Literal["first", "random"]) -> None:
@@ -92,10 +92,12 @@ class Places(SentencePooling):
         chosen = torch.zeros_like(sentences.words)
         rows = zip(sentences.tokens.tolist(), sentences.words.tolist(), strict=True)
         for row, (tokens, words) in enumerate(rows):
-            places = [place for place, word in enumerate(words) if word]
-            if self.choice == "random" and len(places) > self.n_words:
-                places = random.Random(repr([tokens[place] for place in places])).sample(places, self.n_words)
-            chosen[row, places[: self.n_words]] = True
+            positions = [position for position, word in enumerate(words) if word]
+            if self.choice == "random" and len(positions) > self.n_words:
+                positions = random.Random(repr([tokens[position] for position in positions])).sample(
+                    positions, self.n_words
+                )
+            chosen[row, positions[: self.n_words]] = True
         weights = chosen.to(sentences.encoded.dtype)[:, None, None]  # [B 1 1 S]
         return Read(self.gather(weights, sentences.encoded[:, None])[:, 0, 0], weights)
 

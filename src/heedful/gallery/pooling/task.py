@@ -15,7 +15,7 @@ class KeywordTask(SyntheticTask):
     """
 
     name = "keywords"
-    description = "15 to 30 fillers and one or three keywords to the class of most of the keywords, in known places"
+    description = "15 to 30 fillers and one or three keywords to the class of most of the keywords, in known positions"
     sides = ("words", "label")
     classes = ("red", "orange", "yellow", "green", "blue", "violet")
 
@@ -29,7 +29,7 @@ class KeywordTask(SyntheticTask):
         words, label, _ = self._text(index, seed)
         return Pair(" ".join(words), label)
 
-    def places(self, index: int, seed: int) -> list[int]:
+    def positions(self, index: int, seed: int) -> list[int]:
         """Return the positions of the keywords, from the first on."""
         return self._text(index, seed)[2]
 
@@ -40,10 +40,10 @@ class KeywordTask(SyntheticTask):
         labels = [label, label, rng.choice(self.classes)] if rng.random() < 0.5 else [label]
         rng.shuffle(labels)
         words = rng.choices(self._fillers, k=rng.randint(15, 30))
-        places = sorted(rng.sample(range(len(words) + len(labels)), len(labels)))
-        for place, of in zip(places, labels, strict=True):
-            words.insert(place, rng.choice(self._keywords[of]))
-        return words, label, places
+        positions = sorted(rng.sample(range(len(words) + len(labels)), len(labels)))
+        for position, of in zip(positions, labels, strict=True):
+            words.insert(position, rng.choice(self._keywords[of]))
+        return words, label, positions
 
 
 @final
@@ -51,7 +51,7 @@ class Cued(SyntheticTask):
     """A letter, then nine cells of a letter and a digit in one of three languages: the digit in the letter's cell."""
 
     name = "cued"
-    description = "a letter, then nine cells of a letter and a digit, to the digit in its cell: one known place"
+    description = "a letter, then nine cells of a letter and a digit, to the digit in its cell: one known position"
     sides = ("symbols", "label")
     letters = "abcdefghi"
     digits = (  # English, German, Spanish
@@ -73,7 +73,7 @@ class Cued(SyntheticTask):
         (answer,) = (digit for letter, digit, _ in cells if letter == cue)
         return Pair(" ".join([cue, PART, *row]), str(answer))
 
-    def place(self, index: int, seed: int) -> int:
+    def position(self, index: int, seed: int) -> int:
         """Return the position of the word that the answer is read from."""
         cue, cells = self._cells(index, seed)
         return 3 + 2 * [letter for letter, _, _ in cells].index(cue)

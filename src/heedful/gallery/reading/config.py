@@ -81,7 +81,7 @@ class MemoryConfig(EncoderOnlyConfig):
         default="add", description="of the question after a hop: u + o, R (u + o) or W [u; o]"
     )
     encoding: Literal["bag", "position"] = Field(
-        default="position", description="words to a sentence: their sum, or one weighted by their places"
+        default="position", description="words to a sentence: their sum, or one weighted by their positions"
     )
     sharing: Literal["adjacent", "layer-wise"] = Field(
         default="adjacent", description="what hops share: a hop's values are the next one's keys, or all have the same"

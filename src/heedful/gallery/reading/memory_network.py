@@ -136,15 +136,15 @@ def story_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"], max_memorie
     parts = parts_of(src, src_mask)
     rows = torch.arange(len(src), device=src.device)[:, None]
     asked = parts.real.sum(dim=1, keepdim=True) - 1  # [B 1]
-    n_slots = max(1, min(max_memories, parts.places.shape[1] - 1))
+    n_slots = max(1, min(max_memories, parts.positions.shape[1] - 1))
     number = asked - 1 - torch.arange(n_slots, device=src.device)  # [B M]; below 0 there is no sentence
     there, number = number >= 0, number.clamp(min=0)
 
-    def words(places: Int[Tensor, "B M W"]) -> Int[Tensor, "B M W"]:
-        return src[rows[..., None], places]
+    def words(positions: Int[Tensor, "B M W"]) -> Int[Tensor, "B M W"]:
+        return src[rows[..., None], positions]
 
-    sentences = Sentences(words(parts.places[rows, number]), parts.mask[rows, number] & there[..., None])
-    question = Sentences(words(parts.places[rows, asked]), parts.mask[rows, asked])
+    sentences = Sentences(words(parts.positions[rows, number]), parts.mask[rows, number] & there[..., None])
+    question = Sentences(words(parts.positions[rows, asked]), parts.mask[rows, asked])
     return Story(sentences, parts.ends[rows, number], question)
 
 
@@ -152,10 +152,10 @@ def position_weights(real: Bool[Tensor, "B M W"], width: int) -> Float[Tensor, "
     """Compute l_kj = (1 - j / J) - (k / d)(1 - 2 j / J), j the position of a word among J, k the feature among d, both
     from 1; 0 where there is no word. [Sukhbaatar 2015, 4.1]
     """
-    place = torch.arange(1, real.shape[-1] + 1, device=real.device) / real.sum(dim=-1, keepdim=True).clamp(min=1)
-    place = place[..., None]  # j / J  [B M W 1]
+    position = torch.arange(1, real.shape[-1] + 1, device=real.device) / real.sum(dim=-1, keepdim=True).clamp(min=1)
+    position = position[..., None]  # j / J  [B M W 1]
     feature = torch.arange(1, width + 1, device=real.device) / width
-    return ((1 - place) - feature * (1 - 2 * place)) * real[..., None]
+    return ((1 - position) - feature * (1 - 2 * position)) * real[..., None]
 
 
 def _at_ends(of_slots: Shaped[Tensor, "B M"], story: Story, length: int) -> Float[Tensor, "B S"]:

@@ -29,7 +29,7 @@ FLOOR = 1e-12  # the probability of a word that the story does not hold
 
 @final
 class StoryReader(EncoderOnly):
-    """P(w) = sum of s_i over the places i of the story where w stands. [Cui 2017, 3; Kadlec 2016, 3]
+    """P(w) = sum of s_i over the positions i of the story where w stands. [Cui 2017, 3; Kadlec 2016, 3]
 
     With attention "over", s is what `attention_over_attention` makes of the states of story and question; with "sum",
     s = softmax(h_i . q), q the last states of the question, in both directions. The question is the last part of the
@@ -60,7 +60,7 @@ class StoryReader(EncoderOnly):
         embedded = self.dropout(self.embed(src))
         story = recur(self.story, embedded, told)
         words = parts.mask[rows, asked]  # [B Q]
-        question = recur(self.question, embedded[rows[:, None], parts.places[rows, asked]], words)
+        question = recur(self.question, embedded[rows[:, None], parts.positions[rows, asked]], words)
         readable = told & (src != EOS)
         read = self._read(story, question, readable, words)[:, None, None]  # [B 1 1 S]
         record("reader.0.read", read, Mask.key_padding(readable))

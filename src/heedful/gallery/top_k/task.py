@@ -11,7 +11,7 @@ class Recall(SyntheticTask):
     """32 keys of 64, each with a value of 32, then one of the keys again: its value."""
 
     name = "recall"
-    description = "32 keys with values, then one of the keys, to its value: one known place among 31 distractors"
+    description = "32 keys with values, then one of the keys, to its value: one known position among 31 distractors"
     sides = ("symbols", "label")
     pairs = 32
 
@@ -20,7 +20,7 @@ class Recall(SyntheticTask):
         row = [word for key, value in zip(keys, values, strict=True) for word in (f"k{key}", f"v{value}")]
         return Pair(" ".join([*row, f"k{keys[asked]}"]), f"v{values[asked]}")
 
-    def place(self, index: int, seed: int) -> int:
+    def position(self, index: int, seed: int) -> int:
         """Return the position of the value that is the answer."""
         return 2 * self._row(index, seed)[2] + 1
 
