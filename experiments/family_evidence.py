@@ -1,8 +1,10 @@
 """What a run shows beside its score: where the attention went, where the truth is known, and accuracy by length."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from heedful.data.config import DataConfig
 from heedful.datasets.babi import Babi
 from heedful.datasets.catalogue import TASK_SEED
 from heedful.datasets.synthetic import task_indices, task_pairs
@@ -146,6 +148,25 @@ def exposure_of(folder: Path) -> dict[str, float]:
     }
 
 
+def most_frequent_tag(folder: Path) -> dict[str, float]:
+    """Per cent of tags right where each word gets its most frequent tag in train, and one that train lacks the tag
+    that such words have most often in dev. Counted, not trained.
+    """
+    data = stored_recipe(folder).data
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for word, tag in _tagged(data, "train"):
+        seen[word][tag] += 1
+    unseen = Counter(tag for word, tag in _tagged(data, "dev") if word not in seen).most_common(1)[0][0]
+    usual = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
+    right = [usual.get(word, unseen) == tag for word, tag in _tagged(data, _split(folder))]
+    return {"most frequent tag of each word": 100 * sum(right) / len(right)}
+
+
+def _tagged(data: DataConfig, split: str) -> Iterator[tuple[str, str]]:
+    for pair in load_split(data, split):
+        yield from zip(pair.source.split(), pair.target.split(), strict=True)
+
+
 def _split(folder: Path) -> str:
     """The split by which the run was judged: dev where there is no test set."""
     return next(row.split for row in Run.open(folder).read_results() if row.signature)
@@ -173,4 +194,5 @@ EVIDENCE: dict[str, Callable[[Path], dict[str, float]]] = {
     "overlap of heads": heads_overlap,
     "keys read": keys_of_heads,
     "spikes": spikes,
+    "most frequent tag": most_frequent_tag,
 }

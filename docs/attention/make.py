@@ -8,6 +8,7 @@ python docs/attention/make.py
 import json
 import re
 import statistics
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ import draw
 from heedful.evaluation.metrics import label_of
 from heedful.gallery.family import FAMILY, Member
 from heedful.gallery.measured import Arm, MeasuredSystem, results
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
+from family_table import overlap_cells, overlap_sentence, said
+from family_verdicts import Comparison
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "experiments" / "family" / "table.json"
@@ -84,32 +89,36 @@ def kept(table: list[dict[str, Any]]) -> str:
     """The table as the program keeps it."""
     summary = []
     for entry in table:
-        arms = [
-            Arm(name, _score(arm["values"]), arm["parameters"], round(arm["minutes"], 1), arm["evidence"])._asdict()
-            for name, arm in entry["arms"].items()
-        ]
-        words = {field: entry[field] for field in MeasuredSystem._fields}
-        changed = {"recipe": Path(entry["recipe"]).stem, "metric": label_of(entry["metric"])}
-        summary.append({**words, **changed, "arms": arms})
+        words = {field: entry[field] for field in ("page", "name", "task", "licence")}
+        arms = [_arm(name, arm)._asdict() for name, arm in entry["arms"].items()]
+        first = next(iter(entry["arms"].values()))
+        shown = {"recipe": Path(entry["recipe"]).stem, "metric": label_of(entry["metric"]), "split": first["split"]}
+        verdicts = [f"Is {one['of']} {said(Comparison(**one))}" for one in entry["comparisons"]]
+        summary.append({**words, **shown, "overlap": overlap_sentence(first), "arms": arms, "verdicts": verdicts})
     return json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
 
 
+def _arm(name: str, arm: dict[str, Any]) -> Arm:
+    minutes = round(arm["minutes"], 1)
+    return Arm(name, _score(arm["values"]), overlap_cells(arm)[1], arm["parameters"], minutes, arm["evidence"])
+
+
 def result(measured: list[MeasuredSystem]) -> str:
-    """For each system a table of its arms; the first one should beat the second."""
+    """For each system the verdicts on its arms, and a table of them."""
     return "\n\n".join(map(_result, measured)) or NOT_YET
 
 
 def _result(one: MeasuredSystem) -> str:
     lines = [
-        f"**{one.name}**. {one.task} ({one.licence}; no {one.split_unit.removeprefix('a ')} is in two splits), "
-        f"`recipes/{one.recipe}.toml`. Does the first beat the second? **{one.verdict}**",
+        f"**{one.name}**. {one.task} ({one.licence}), `recipes/{one.recipe}.toml`. {one.overlap}",
+        *(f"{verdict}." for verdict in one.verdicts),
         "",
-        _row(("", f"{one.metric}, mean ± deviation", "parameters", "minutes", "evidence")),
-        _row(["---"] * 5),
+        _row(("", f"{one.metric} on {one.split}, mean ± deviation", "without", "parameters", "minutes", "evidence")),
+        _row(["---"] * 6),
     ]
     for arm in one.arms:
         shown = "; ".join(f"{what} {value:.2f}" for what, value in arm.evidence.items())
-        lines.append(_row((arm.name, arm.score, f"{arm.parameters:,}", f"{arm.minutes:.1f}", shown)))
+        lines.append(_row((arm.name, arm.score, arm.without, f"{arm.parameters:,}", f"{arm.minutes:.1f}", shown)))
     return "\n".join(lines)
 
 

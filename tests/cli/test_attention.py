@@ -32,15 +32,20 @@ class TestMembers:
         assert "heedful.attention.LocalP, heedful.attention.PositionPredictor" in shown
         assert "Luong 2015, 3.2" in shown
         assert "docs/" not in shown, "an installed heedful has no pages"
-        assert "it is as good as the place that it predicts." in shown
+        assert "it is as good as the position that it predicts." in shown
         assert json.loads(heedful("attention", "show", "top-k", "--json").out)["symbols"] == ["attention.TopK"]
 
     def test_show_what_was_measured(self, heedful: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-        arms = [measured.Arm("3 hops", "81.00 ± 1.41 (3 seeds)", 12_345, 0.5, {"hit@1": 97.0})]
-        result = measured.Result("memory", "Memory", "bAbI 2", "CC BY", "a story", "babi", "accuracy", arms, "yes")
+        arms = [measured.Arm("3 hops", "81.00 ± 1.41 (3 seeds)", "80.90", 12_345, 0.5, {"hit@1": 97.0})]
+        told = "Is 3 hops better than 1 hop? yes (+41.00, p 0.0079, adjusted 0.020)"
+        words = ("memory", "Memory", "bAbI 2", "CC BY", "babi", "accuracy", "test", "2 stand in train, too.")
+        result = measured.MeasuredSystem(*words, arms, [told])
         monkeypatch.setattr(measured, "results", lambda page: [result] if page == "memory" else [])
         shown = heedful("attention", "show", "memory").out
-        assert "Memory: bAbI 2. Does the first beat the second? yes" in shown
+        assert "Memory: bAbI 2\n" in shown
+        assert "accuracy on test" in shown
+        assert told in shown
+        assert "2 stand in train, too." in shown
         assert "81.00 ± 1.41 (3 seeds)" in shown
         assert "heedful init --recipe babi" in shown
         (found,) = json.loads(heedful("attention", "show", "memory", "--json").out)["results"]

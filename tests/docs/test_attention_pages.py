@@ -63,17 +63,24 @@ def test_results_are_those_of_the_experiments() -> None:
 
 
 def test_a_result_is_a_table() -> None:
+    overlap = {"n": 1000, "sources": 2, "pairs": 1, "without": 80.5}
     arm = {"values": [80.0, 82.0], "parameters": 12_345, "minutes": 0.52, "evidence": {"hit@1": 97.0}}
+    arm |= {"split": "test", "overlap": overlap}
     words = {"key": "hops", "number": 11, "page": "memory", "name": "Memory", "task": "bAbI 2", "licence": "CC BY 3.0"}
-    words |= {"split_unit": "a story", "recipe": "recipes/babi-memory.toml", "metric": "accuracy", "verdict": "yes"}
+    words |= {"recipe": "recipes/babi-memory.toml", "metric": "accuracy"}
+    told = {"of": "3 hops", "asked": "better than", "against": "1 hop", "gain": 41.0, "verdict": "yes"}
+    words["comparisons"] = [{**told, "p": 2 / 252, "adjusted": 0.02}]
     entry = {**words, "arms": {"3 hops": arm, "1 hop": {**arm, "values": [40.0], "evidence": {}}}, "refused": {}}
     (kept,) = json.loads(make.kept([entry]))
     shown = make.result([MeasuredSystem(**{**kept, "arms": [Arm(**arm) for arm in kept["arms"]]})]).splitlines()
-    assert shown[0].startswith("**Memory**. bAbI 2 (CC BY 3.0; no story is in two splits), `recipes/babi-memory.toml`.")
-    assert shown[0].endswith("**yes**")
-    assert shown[4:] == [
-        "| 3 hops | 81.00 ± 1.41 (2 seeds) | 12,345 | 0.5 | hit@1 97.00 |",
-        "| 1 hop | 40.00 (1 seeds) | 12,345 | 0.5 |  |",
+    assert shown[:2] == [
+        "**Memory**. bAbI 2 (CC BY 3.0), `recipes/babi-memory.toml`. Of the 1,000 test items 2 stand in train, too "
+        "(1 with their target).",
+        "Is 3 hops better than 1 hop? yes (+41.00, p 0.0079, adjusted 0.020).",
+    ]
+    assert shown[5:] == [
+        "| 3 hops | 81.00 ± 1.41 (2 seeds) | 80.50 | 12,345 | 0.5 | hit@1 97.00 |",
+        "| 1 hop | 40.00 (1 seeds) | 80.50 | 12,345 | 0.5 |  |",
     ]
     assert make.result([]) == make.NOT_YET
 

@@ -48,9 +48,11 @@ def show(
     shown["not good for"] = member.weak
     typer.echo(align(list(shown.items())))
     for result in measured:
-        typer.echo(f"\n{result.name}: {result.task}. Does the first beat the second? {result.verdict}")
-        rows = [(arm.name, arm.score, f"{arm.parameters:,}", f"{arm.minutes:.1f}") for arm in result.arms]
-        typer.echo(align([("", result.metric, "parameters", "minutes"), *rows], right=(2, 3)))
+        typer.echo(f"\n{result.name}: {result.task}")
+        rows = [(arm.name, arm.score, arm.without, f"{arm.parameters:,}", f"{arm.minutes:.1f}") for arm in result.arms]
+        titles = ("", f"{result.metric} on {result.split}", "without those in train", "parameters", "minutes")
+        typer.echo(align([titles, *rows], right=(3, 4)))
+        typer.echo("\n".join([*result.verdicts, result.overlap]))
         typer.echo(f"Recipe: heedful init --recipe {result.recipe}")
 
 

@@ -13,23 +13,25 @@ class Arm(NamedTuple):
 
     name: str
     score: str  # mean and standard deviation over seeds, and how many there were
+    without: str  # the mean without items whose source also stands in the training data
     parameters: int
     minutes: float  # of training, on average
     evidence: dict[str, float]
 
 
 class MeasuredSystem(NamedTuple):
-    """A system on its task, its first arm against the second."""
+    """A system on its task: its arms, and which of them is better than which other one."""
 
     page: str
     name: str
     task: str
     licence: str
-    split_unit: str  # what never lies in two splits
     recipe: str  # its name, for `heedful init --recipe`
     metric: str
+    split: str  # which the scores are of
+    overlap: str  # how many of its items stand in the training data, too, as measured
     arms: list[Arm]
-    verdict: str
+    verdicts: list[str]
 
 
 def results(page: str) -> list[MeasuredSystem]:

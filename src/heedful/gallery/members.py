@@ -122,7 +122,7 @@ MEMBERS: tuple[Facts, ...] = (
     (
         "multi-step", "convs2s", "dot, in each layer of the decoder", "padding", SOFTMAX,
         "weighted sum of z + e, times sqrt(S)", "a_ij = softmax_j(d_i . z_j); c_i = sqrt(S) sum_j a_ij (z_j + e_j)",
-        "Gehring 2017, 3.3, Eq. 1, 2", ("models.convs2s.ConvS2S", "models.convs2s.DecoderLayer"),
+        "Gehring 2017, 3.3, Eq. 1, 2", ("models.convs2s.ConvS2S", "models.convs2s.ConvDecoderLayer"),
         "Dependencies longer than its receptive field, 1 + L (k - 1) words for L layers of kernel k.",
     ),
     (
