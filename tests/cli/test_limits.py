@@ -1,7 +1,9 @@
 """What is too much is refused or announced, never waited for without a word, and never more than the memory."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from tests.pipeline.little import QUICK, little_settings, untrained_bundle
@@ -73,6 +75,34 @@ def test_a_line_that_comes_late_is_announced(tmp_path: Path, heedful: Callable) 
     assert code == 0, err
     wanted = "each update adds up 3 batches, and there is a line every 1,000 updates: the first after 3,000 batches"
     assert wanted in err
+
+
+class TestTimeLeft:
+    FACTS: ClassVar = {"loss": 2.0, "perplexity": 7.4, "learning_rate": 1e-3, "target_tokens_per_second": 900.0}
+
+    @pytest.mark.parametrize(
+        ("update", "seconds", "minutes", "shown"),
+        [
+            (10, 30.0, None, "update 10 of 100  loss 2.000  perplexity 7.40"),
+            (10, 30.0, None, "lr 1.00e-03  900 tokens/s  30 s, about 4 min left"),
+            (10, 30.0, 1.0, "30 s, about 30 s left"),  # the time is up before the updates are
+            (1, 3600.0, None, "3600 s, about 99.0 h left"),
+            (100, 30.0, None, "900 tokens/s  30 s\n"),
+        ],
+    )
+    def test_shown(
+        self, update: int, seconds: float, minutes: float | None, shown: str, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        with TrainingDisplay(100, minutes) as display:
+            display("train", {**self.FACTS, "update": update, "seconds": seconds})
+        assert shown in capfd.readouterr().err
+
+    def test_of_a_run_that_only_time_ends(self, capfd: pytest.CaptureFixture[str]) -> None:
+        with TrainingDisplay(sys.maxsize, 5.0) as display:
+            display("train", {**self.FACTS, "update": 7, "seconds": 60.0})
+        err = capfd.readouterr().err
+        assert err.startswith("update 7  loss")
+        assert "60 s, about 4 min left" in err
 
 
 class TestPerplexity:

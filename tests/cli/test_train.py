@@ -23,7 +23,7 @@ class TestTraining:
         rows = [line.split("\t") for line in outcome.out.splitlines()]
         assert [(row[0], row[1], row[4]) for row in rows] == [("test", "exact", "n=12"), ("test", "per", "n=12")]
         assert "validation at update 2: loss" in outcome.err
-        assert "training ended (max_updates) after 2 updates" in outcome.err
+        assert "training ended (max_updates) after 2 of 2 updates" in outcome.err
         assert f"Try: heedful translate {tmp_path / 'run'} FILE" in outcome.err
         (tmp_path / "text").write_text("a b c\n")
         assert heedful("translate", str(tmp_path / "run"), str(tmp_path / "text")).code == 0

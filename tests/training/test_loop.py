@@ -210,6 +210,12 @@ class TestStopping:
         outcome = more.trainer.run(batch_at, held_out_loss)
         assert (outcome.reason, outcome.progress.update, outcome.progress.validated) == ("max_minutes", 2, True)
 
+    def test_a_time_that_ends_inside_warm_up_is_said_once(self, tmp_path: Path) -> None:
+        made = toy(tmp_path, {"max_updates": 100_000, "warmup_steps": 50_000, "max_minutes": 0.5 / 60})
+        made.trainer.run(batch_at, held_out_loss)
+        (facts,) = made.log.of("data warning")
+        assert "of 100,000 updates, inside warm-up, which takes 50,000" in str(facts["text"])
+
 
 class TestDivergence:
     """The error names the update and the pairs of its batches; the last checkpoint is from before."""

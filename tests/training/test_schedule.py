@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.training.toy import training_config
 
-from heedful.training.schedule import inverse_sqrt, learning_rate, linear, noam
+from heedful.training.schedule import inverse_sqrt, learning_rate, linear, noam, time_limit_warning
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,29 @@ def test_warm_up_longer_than_training_is_refused() -> None:
 def test_averaging_more_than_is_kept_is_refused() -> None:
     with pytest.raises(ValueError, match=r"average_last \(6\) cannot exceed keep_last \(5\)"):
         training_config({"average_last": 6})
+
+
+class TestTimeLimit:
+    """10 updates took 6 seconds, so 2 minutes are 200 updates."""
+
+    def test_inside_warm_up(self) -> None:
+        config = training_config({"max_updates": 8000, "warmup_steps": 400, "max_minutes": 2.0})
+        assert time_limit_warning(config, 10, 6.0) == (
+            "At this speed training.max_minutes = 2 ends training after about 200 of 8,000 updates, inside warm-up, "
+            "which takes 400: the learning rate only rises.",
+            "Begin anew with a schedule that fits (training.max_updates=200 training.warmup_steps=20), or allow more "
+            "minutes.",
+        )
+
+    def test_a_linear_schedule_that_does_not_come_down(self) -> None:
+        limits = {"max_updates": 1000, "warmup_steps": 50, "max_minutes": 2.0}
+        found = time_limit_warning(training_config({**limits, "schedule": "linear"}), 10, 6.0)
+        assert found is not None
+        assert "about 200 of 1,000 updates, long before its learning rate has come down." in found[0]
+        assert "training.max_updates=200 training.warmup_steps=20" in found[1]
+        assert time_limit_warning(training_config({**limits, "schedule": "noam"}), 10, 6.0) is None
+
+    @pytest.mark.parametrize("changes", [{}, {"max_minutes": 2.0, "schedule": "linear", "max_updates": 210}])
+    def test_all_is_well(self, changes: dict[str, object]) -> None:
+        config = training_config({"max_updates": 8000, "warmup_steps": 50, **changes})
+        assert time_limit_warning(config, 10, 6.0) is None

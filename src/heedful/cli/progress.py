@@ -2,6 +2,7 @@
 standard error.
 """
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,19 +64,19 @@ class TrainingDisplay:
             self.console.print(_waiting(facts), soft_wrap=True)
         elif event == "ended":
             self._close()
-            self.console.print(
-                f"training ended ({facts['reason']}) after {facts['update']:,} updates, {facts['seconds']:.0f} s"
-            )
+            done = f"{self._of_all(facts['update'])} updates, {facts['seconds']:.0f} s"
+            self.console.print(f"training ended ({facts['reason']}) after {done}")
 
     def _advance(self, facts: Mapping[str, Any]) -> None:
         line = (
-            f"update {facts['update']:,}  loss {facts['loss']:.3f}  perplexity {_perplexity(facts)}  "
+            f"update {self._of_all(facts['update'])}  loss {facts['loss']:.3f}  perplexity {_perplexity(facts)}  "
             f"lr {facts['learning_rate']:.2e}  {facts['target_tokens_per_second']:,.0f} tokens/s"
         )
         if not self.console.is_terminal:
             if time.monotonic() - self.last_plain >= PLAIN_EVERY:
                 self.last_plain = time.monotonic()
-                self.console.print(f"{line}  {facts['seconds']:.0f} s", soft_wrap=True)
+                left = _left(facts["seconds"], self._share(facts))
+                self.console.print(f"{line}  {facts['seconds']:.0f} s{left}", soft_wrap=True)
             return
         if self.live is None:
             columns = (
@@ -90,6 +91,10 @@ class TrainingDisplay:
             self.task = self.live.add_task("training", total=1.0)
         self.live.update(self.task, description=line, completed=self._share(facts))
 
+    def _of_all(self, update: int) -> str:
+        """Format a number of updates with the last one, where that is an end and not only time is."""
+        return f"{update:,} of {self.max_updates:,}" if self.max_updates < sys.maxsize else f"{update:,}"
+
     def _share(self, facts: Mapping[str, Any]) -> float:
         by_updates = facts["update"] / self.max_updates
         by_time = facts["seconds"] / (60 * self.max_minutes) if self.max_minutes else 0.0
@@ -99,6 +104,16 @@ class TrainingDisplay:
         if self.live is not None:
             self.live.stop()
             self.live = None
+
+
+def _left(seconds: float, share: float) -> str:
+    """Estimate the time to the end, from the seconds of training so far and their share of all."""
+    left = seconds * (1 - share) / share if share else 0.0
+    if left <= 0:
+        return ""
+    if left < 100:
+        return f", about {left:.0f} s left"
+    return f", about {left / 60:.0f} min left" if left < 6000 else f", about {left / 3600:.1f} h left"
 
 
 def _waiting(facts: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.data.batch import Batch
 from heedful.errors import Interrupted
-from heedful.events import Report
+from heedful.events import Report, warn
 from heedful.models.interface import Model
 from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
@@ -23,8 +23,10 @@ from heedful.training.config import TrainingConfig
 from heedful.training.divergence import WAY_OUT, Diverged, check_model, check_validation
 from heedful.training.objective import Loss, Objective, Replaced, perplexity
 from heedful.training.progress import TrainingProgress, Window
-from heedful.training.schedule import learning_rate
+from heedful.training.schedule import learning_rate, time_limit_warning
 from heedful.training.scheduled import shares
+
+SPEED_KNOWN = 0.05  # share of max_minutes after which the speed of training is measured
 
 
 class Validation(NamedTuple):
@@ -76,6 +78,7 @@ class Trainer:
         if self._ended(progress) is not None and not progress.validated:  # interrupted, and the limits lowered since
             progress = self._validate(progress, validate)
             self._save(progress)
+        speed_is_known = False
         while (reason := self._ended(progress)) is None:
             started = time.perf_counter()
             update = progress.update + 1
@@ -84,6 +87,10 @@ class Trainer:
             window = _joined(progress.window, updated, spent)
             seconds = progress.seconds + spent
             progress = replace(progress, update=update, seconds=seconds, validated=False, window=window)
+            if not speed_is_known and self._time_used(progress) >= SPEED_KNOWN:
+                speed_is_known = True
+                if found := time_limit_warning(self.config, update, seconds):
+                    warn(self.log, *found)
             if update % self.config.log_every == 0:
                 self._log_window(progress, updated.learning_rate)
                 progress = replace(progress, window=Window())
@@ -179,11 +186,16 @@ class Trainer:
         }
         self.log("train", {"update": progress.update, "seconds": progress.seconds, **measured})
 
+    def _time_used(self, progress: TrainingProgress) -> float:
+        """Return the share of `max_minutes` that is used; 0 without a limit."""
+        limit = self.config.max_minutes
+        return 0.0 if limit is None else progress.seconds / (60 * limit)
+
     def _ended(self, progress: TrainingProgress) -> str | None:
         config = self.config
         if progress.update >= config.max_updates:
             return "max_updates"
-        if config.max_minutes is not None and progress.seconds >= 60 * config.max_minutes:
+        if self._time_used(progress) >= 1:
             return "max_minutes"
         if config.patience is not None and progress.without_better >= config.patience:
             return "patience"

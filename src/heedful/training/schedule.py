@@ -2,6 +2,8 @@
 
 from heedful.training.config import TrainingConfig
 
+NEARLY_ALL = 0.9  # of the updates of a linear schedule
+
 
 def noam(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
     """Compute factor * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5). [Vaswani 2017, 5.3, Eq. 3]"""
@@ -30,6 +32,28 @@ def learning_rate(config: TrainingConfig, d_model: int, step: int) -> float:
     if config.schedule == "inverse_sqrt":
         return inverse_sqrt(step, config.learning_rate, config.warmup_steps)
     return linear(step, config.learning_rate, config.warmup_steps, config.max_updates)
+
+
+def time_limit_warning(config: TrainingConfig, update: int, seconds: float) -> tuple[str, str] | None:
+    """Return a warning and its way out where `max_minutes`, at the speed so far (`update` updates in `seconds`), ends
+    training inside warm-up, or before a linear schedule has come down; None where all is well.
+    """
+    if config.max_minutes is None or update < 1:
+        return None
+    expected = max(1, int(60 * config.max_minutes * update / seconds))
+    if expected <= config.warmup_steps:
+        problem = f"inside warm-up, which takes {config.warmup_steps:,}: the learning rate only rises"
+    elif config.schedule == "linear" and expected < NEARLY_ALL * config.max_updates:
+        problem = "long before its learning rate has come down"
+    else:
+        return None
+    text = (
+        f"At this speed training.max_minutes = {config.max_minutes:g} ends training after about {expected:,} of "
+        f"{config.max_updates:,} updates, {problem}."
+    )
+    warmup = min(config.warmup_steps, max(1, expected // 10))
+    fitting = f"training.max_updates={expected} training.warmup_steps={warmup}"
+    return text, f"Begin anew with a schedule that fits ({fitting}), or allow more minutes."
 
 
 def _check(step: int) -> None:
