@@ -18,7 +18,7 @@ from heedful.pipeline.resume import learnt_from
 from heedful.recipe.recipe import stored_recipe
 from heedful.recipe.tables import build_model
 from heedful.records.run import Run
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.loop import build_optimizer
 
@@ -115,7 +115,7 @@ def _data(run: Path) -> Answer:
     return pairs, texts, [store.dropped for store in stores], [side.encode(LINES[0]) for side in prepared.tokenizers]
 
 
-def _opened(run: Path) -> Encoded:
+def _opened(run: Path) -> EncodedCorpus:
     return prepare(stored_recipe(run), run / "data", silent, learnt=learnt_from(Run.open(run)))
 
 

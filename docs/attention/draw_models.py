@@ -14,7 +14,7 @@ from heedful.models.convs2s import ConvEncoderLayer
 from heedful.models.convs2s_config import ConvS2SConfig
 from heedful.models.encoders import RecurrentEncoder
 from heedful.training.config import Exponential, InverseSigmoid, Linear
-from heedful.training.scheduled import p_gold
+from heedful.training.scheduled_sampling import p_gold
 
 GRADIENT = "size of gradient"
 

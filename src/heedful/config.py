@@ -32,7 +32,7 @@ class Config(BaseModel):
 ConfigT = TypeVar("ConfigT", bound=Config)
 
 
-class Resolved(NamedTuple):
+class ResolvedConfig(NamedTuple):
     """A checked configuration, and where each of its dotted keys came from ("default" where nobody set it)."""
 
     config: Any
@@ -133,7 +133,7 @@ def merge(base: Tree, over: Tree) -> Tree:
     return merged
 
 
-def resolve(kind: type[ConfigT], layers: Sequence[Layer]) -> Resolved:
+def resolve(kind: type[ConfigT], layers: Sequence[Layer]) -> ResolvedConfig:
     """Merge the layers, check the result against `kind`, and remember where each value came from.
 
     What was typed as `key=value` is text where the key holds text, whatever it would be in TOML: `run=42`.
@@ -150,7 +150,7 @@ def resolve(kind: type[ConfigT], layers: Sequence[Layer]) -> Resolved:
     except ValidationError as error:
         raise explained(error.errors()[0], kind, values, layers) from None
     keys = flatten(to_tree(config))
-    return Resolved(config, {key: origin_of(key.split("."), layers) or "default" for key in keys})
+    return ResolvedConfig(config, {key: origin_of(key.split("."), layers) or "default" for key in keys})
 
 
 def to_tree(config: BaseModel) -> Tree:

@@ -11,7 +11,7 @@ from tests.data.made_up import pairs, word_tokenizers
 from heedful.data.check import Finding, Limits, check_splits, read_splits
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair
-from heedful.data.near import near_duplicates, near_findings
+from heedful.data.near_duplicates import near_duplicates, near_findings
 from heedful.data.stats import data_stats, percentiles
 from heedful.data.survey import duplicates, survey, text_hash
 from heedful.pipeline.prepare import check_data

@@ -10,7 +10,7 @@ from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair
 from heedful.datasets import babi, catalogue
 from heedful.datasets.babi import Babi, read_stories
-from heedful.datasets.published import Place
+from heedful.datasets.published import FileLocation
 from heedful.errors import HeedfulError
 from heedful.recipe.splits import load_split
 
@@ -61,7 +61,7 @@ class TestPublished:
             assert 85 <= sizes["dev"] <= 115, name  # stories have different numbers of questions
 
     def test_dev_is_the_last_tenth_of_the_stories(self, shared_data: Path) -> None:
-        place = Place(babi.BASE_URL, shared_data / "babi", Path("unused"))
+        place = FileLocation(babi.BASE_URL, shared_data / "babi", Path("unused"))
         stories = list(read_stories(shared_data / "babi" / "en" / "qa1_single-supporting-fact_train.txt.gz"))
         assert len(stories) == 200
         data = Babi("babi-1", place)
@@ -70,7 +70,7 @@ class TestPublished:
 
     def test_supporting_facts(self, shared_data: Path) -> None:
         """Task 1 asks where somebody is: the supporting sentence is the last that names them, and says the place."""
-        data = Babi("babi-1", Place(babi.BASE_URL, shared_data / "babi", Path("unused")))
+        data = Babi("babi-1", FileLocation(babi.BASE_URL, shared_data / "babi", Path("unused")))
         for split in ("dev", "test"):
             for pair, facts in zip(data.read(split), data.supporting_facts(split), strict=True):
                 *sentences, question = [part.split() for part in pair.source.split(" ||| ")]

@@ -12,7 +12,7 @@ from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair
 from heedful.datasets import catalogue, multi30k
 from heedful.datasets.cmudict import read_dictionary
-from heedful.datasets.published import Place, PublishedFile, default_cache
+from heedful.datasets.published import FileLocation, PublishedFile, default_cache
 from heedful.errors import ConfigError, HeedfulError
 from heedful.recipe.splits import (
     about,
@@ -256,7 +256,7 @@ class TestPublishedFiles:
             yield server
 
     def test_counted_once_after_the_download(self, served: Served, tmp_path: Path) -> None:
-        place = Place(served.url, None, tmp_path)
+        place = FileLocation(served.url, None, tmp_path)
         file = PublishedFile("a/b.txt", 2, None)
         assert place.path(file) == place.path(file) == tmp_path / "a" / "b.txt"
         assert len(served.requests) == 1
@@ -264,7 +264,7 @@ class TestPublishedFiles:
     def test_a_wrong_count_is_not_kept(self, served: Served, tmp_path: Path) -> None:
         for _ in range(2):
             with pytest.raises(HeedfulError, match="it has 2 lines instead of 3"):
-                Place(served.url, None, tmp_path).path(PublishedFile("a/b.txt", 3, None))
+                FileLocation(served.url, None, tmp_path).path(PublishedFile("a/b.txt", 3, None))
 
     def test_cache(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -9,7 +9,7 @@ import pytest
 
 from heedful.data.config import DataConfig
 from heedful.datasets import catalogue
-from heedful.datasets.fsdd import HELD_OUT, SPEAKERS, WORDS, Take, strings
+from heedful.datasets.fsdd import HELD_OUT, SPEAKERS, WORDS, Recording, strings
 from heedful.errors import ConfigError, HeedfulError
 from heedful.recipe import splits
 
@@ -52,7 +52,7 @@ def test_no_speaker_is_in_two_splits() -> None:
 
 
 def test_each_take_is_used_as_often_as_any_other() -> None:
-    voice = [Take(f"{number}.wav", number % 10) for number in range(30)]
+    voice = [Recording(f"{number}.wav", number % 10) for number in range(30)]
     used = Counter(name for source, _ in islice(strings([voice], "x"), 300) for name in source.split())
     assert len(used) == 30
     assert max(used.values()) - min(used.values()) <= 1

@@ -11,7 +11,7 @@ from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair
 from heedful.datasets import catalogue, multibooked
 from heedful.datasets.multibooked import MultiBooked, Span, read_opinions, tagged
-from heedful.datasets.published import Place
+from heedful.datasets.published import FileLocation
 from heedful.errors import HeedfulError
 from heedful.recipe.splits import load_split
 
@@ -84,7 +84,7 @@ class TestPublished:
     def test_every_span_is_tagged_or_counted(self, code: str, shared_data: Path) -> None:
         """Against a count of words by their texts, with other means."""
         folder = shared_data / "multibooked" / code
-        data = MultiBooked(f"multibooked-{code}", Place("http://unused", folder, Path("unused")))
+        data = MultiBooked(f"multibooked-{code}", FileLocation("http://unused", folder, Path("unused")))
         for split in ("train", "dev", "test"):
             pairs = list(data.read(split))
             assert len(pairs) == multibooked.SIZES[code][split]

@@ -9,8 +9,8 @@ from tests.decoding.table import A, B, Table, exhaustive, plain_beam, random_tab
 
 import heedful.decoding.beam as beam_module
 from heedful.decoding.beam import BeamState, beam_search
+from heedful.decoding.greedy import greedy_search
 from heedful.decoding.search import Hypothesis, Request, length_penalty
-from heedful.decoding.stepping import greedy_search
 
 ALPHAS = pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.5])
 SEEDS = pytest.mark.parametrize("seed", range(4))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.decoding.table import SYMBOLS, A, B, exhaustive, random_table
 
 from heedful.decoding.beam import beam_search
-from heedful.decoding.constraints import MOST_PHRASES, Banks, fewest_tokens, plan
+from heedful.decoding.constraints import MOST_PHRASES, PhraseBanks, fewest_tokens, plan
 from heedful.decoding.search import Hypothesis, Request
 from heedful.text.vocabulary import UNK
 
@@ -124,5 +124,5 @@ def test_too_many_phrases() -> None:
 
 
 def test_without_phrases_there_are_no_banks() -> None:
-    assert Banks.of([Request(3), Request(2)], 4, torch.device("cpu")) is None
+    assert PhraseBanks.of([Request(3), Request(2)], 4, torch.device("cpu")) is None
     assert set(SYMBOLS) == {UNK, A, B}

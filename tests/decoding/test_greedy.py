@@ -3,8 +3,8 @@
 import pytest
 from tests.decoding.table import A, B, Table, random_table, written_table
 
+from heedful.decoding.greedy import greedy_search
 from heedful.decoding.search import Request
-from heedful.decoding.stepping import greedy_search
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 

@@ -6,10 +6,10 @@ from tests.decoding.reversal import TOKENIZERS, lines, model, reverser
 
 from heedful.data.batch import collate
 from heedful.decoding.beam import beam_search
+from heedful.decoding.greedy import greedy_search
 from heedful.decoding.search import Request
-from heedful.decoding.stepping import greedy_search
-from heedful.layers.product import Precision
-from heedful.models.inference import Searchable, searchable
+from heedful.layers.inference_linear import Precision
+from heedful.models.inference import SearchableModel, searchable
 from heedful.models.interface import Seq2Seq, State
 from heedful.text.vocabulary import BOS, EOS, PAD
 
@@ -71,7 +71,7 @@ def test_one_beam_is_greedy(precision: Precision) -> None:
         assert left.score == pytest.approx(right.score, abs=1e-5)
 
 
-def log_p_of_each(ready: Searchable, source: str, target: list[int]) -> list[float]:
+def log_p_of_each(ready: SearchableModel, source: str, target: list[int]) -> list[float]:
     batch = collate([(TOKENIZERS.source.encode(source), target)], [0])
     hidden = ready.model(batch.src, batch.src_mask, batch.tgt_in)
     log_p = ready.readout(hidden).float().log_softmax(-1)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from heedful.decoding.search import FREE, RUN, Forcing, Request, continuations, log_probabilities
+from heedful.decoding.search import FREE, RUN, ForcedTokens, Request, continuations, log_probabilities
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 WIDTHS = [1, 5, RUN, 3 * RUN - 1, 40 * RUN, 40 * RUN + 1, 41 * RUN - 1]
@@ -64,7 +64,7 @@ def test_log_probabilities() -> None:
 
 
 class TestForcing:
-    FORCING = Forcing([Request(4), Request(2, (7, 8)), Request(5, (9,))])
+    FORCING = ForcedTokens([Request(4), Request(2, (7, 8)), Request(5, (9,))])
 
     @pytest.mark.parametrize(
         ("position", "forced"),
@@ -83,5 +83,5 @@ class TestForcing:
     def test_none_where_all_are_free(self) -> None:
         assert self.FORCING.at(0, [0]) is None
         assert self.FORCING.at(1, [2, 0]) is None
-        assert Forcing([Request(9)]).at(5, [0]) is None
-        assert Forcing([]).at(0, []) is None
+        assert ForcedTokens([Request(9)]).at(5, [0]) is None
+        assert ForcedTokens([]).at(0, []) is None

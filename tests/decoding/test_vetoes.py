@@ -8,10 +8,10 @@ import torch
 from tests.decoding.table import SYMBOLS, A, B, V, exhaustive, random_table
 
 from heedful.decoding.beam import beam_search
+from heedful.decoding.forbidden import BANNED, START, ForbiddenTokens, forbidding, units_of
+from heedful.decoding.greedy import greedy_search
 from heedful.decoding.sampling import sample
 from heedful.decoding.search import Hypothesis, Request
-from heedful.decoding.stepping import greedy_search
-from heedful.decoding.vetoes import BANNED, START, Vetoes, forbidding, units_of
 from heedful.text.config import SideConfig
 from heedful.text.tokenizer import Tokenizer, train_tokenizer
 from heedful.text.vocabulary import EOS
@@ -112,7 +112,7 @@ def test_a_phrase_with_a_forbidden_beginning_is_both() -> None:
 
 
 def test_nothing_vetoed_costs_nothing() -> None:
-    assert Vetoes.of([Request(3), Request(4)], 2, torch.device("cpu")) is None
+    assert ForbiddenTokens.of([Request(3), Request(4)], 2, torch.device("cpu")) is None
 
 
 PAIRS = ["the cat sat", "a cat's catalogue", "concatenate the mat", "hot hat", "the sea at hand", "cat", "c a t s"]

@@ -12,7 +12,7 @@ from heedful.decoding.translation import Translation
 from heedful.errors import HeedfulError
 from heedful.export import ctranslate2 as target
 from heedful.export import fastest, targets
-from heedful.export.fastest import Timing, choose_fastest, measure_precisions
+from heedful.export.fastest_precision import Timing, choose_fastest, measure_precisions
 from heedful.export.parity import Engine, Tolerance
 from heedful.export.targets import write_export
 from heedful.models.bundle import load_bundle

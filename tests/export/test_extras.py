@@ -12,7 +12,7 @@ from tests.pipeline.little import untrained_bundle
 
 from heedful.config import read_toml
 from heedful.errors import HeedfulError
-from heedful.export.extras import EXTRAS, package
+from heedful.export.optional_packages import EXTRAS, package
 from heedful.export.targets import NEEDS, TARGETS, write_export
 from heedful.models.bundle import load_bundle
 

@@ -8,7 +8,7 @@ import pytest
 from tests.pipeline.little import untrained_bundle
 
 from heedful.errors import ConfigError
-from heedful.export.place import prepared_place, put_in_place
+from heedful.export.output_folder import prepared_place, put_in_place
 from heedful.records.checksums import write_checksums
 
 PAIRS = [("abc de", "cba ed"), ("fghi", "ihgf"), ("jk", "kj")]

@@ -8,10 +8,10 @@ import pytest
 from tests.pipeline.little import MEASURING
 
 from heedful.errors import ConfigError
-from heedful.gallery.reading.absent import Absent, absent_answers
+from heedful.gallery.reading.unanswerable import Unanswerable, absent_answers
 from heedful.pipeline.prepare import prepare
 from heedful.recipe.recipe import load_recipe
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 
 READER = (
     "model.kind=reader",
@@ -24,7 +24,7 @@ READER = (
 PAIRS = ["a b ||| c ||| what a\tb", "a ||| b ||| what d\td", "what\tc", "c ||| d ||| what\tc", "a ||| a\tb"]
 
 
-def prepared(folder: Path, lines: list[str]) -> tuple[Encoded, list[Mapping[str, Any]]]:
+def prepared(folder: Path, lines: list[str]) -> tuple[EncodedCorpus, list[Mapping[str, Any]]]:
     """With the same lines to train, and others as dev; and what it warned of."""
     (folder / "train.tsv").write_text("".join(f"{line}\n" for line in lines))
     (folder / "dev.tsv").write_text("a c ||| what\tc\n")
@@ -41,8 +41,8 @@ def prepared(folder: Path, lines: list[str]) -> tuple[Encoded, list[Mapping[str,
 def test_are_counted_and_said(tmp_path: Path) -> None:
     """The word of a question is none of the story; three of five answers are absent, and none of dev."""
     found, warnings = prepared(tmp_path, PAIRS)
-    assert absent_answers(found.train) == Absent(3, 2)
-    assert absent_answers(found.dev) == Absent(0, None)
+    assert absent_answers(found.train) == Unanswerable(3, 2)
+    assert absent_answers(found.dev) == Unanswerable(0, None)
     assert warnings[-1] == {
         "text": "train:2: the first of 3 answers, among 5, that no story holds.",
         "hint": 'They teach nothing and are never given; `kind = "memory"` answers with any word.',

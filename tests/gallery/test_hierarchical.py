@@ -7,7 +7,7 @@ from torch import Tensor
 
 from heedful.attention import Map, Mask, Pooling
 from heedful.gallery.hierarchical.config import HierarchicalConfig
-from heedful.gallery.hierarchical.model import BySentence, FirstAsks, Hierarchical
+from heedful.gallery.hierarchical.model import FirstSentenceQuery, Hierarchical, SentenceWise
 from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import EOS
 
@@ -36,7 +36,7 @@ def test_equals_the_equations_sentence_by_sentence() -> None:
     model = composed("hierarchical")
     assert isinstance(model, Hierarchical)
     reading = model.reading
-    assert isinstance(reading, BySentence)
+    assert isinstance(reading, SentenceWise)
     vectors = []
     for sentence in ([5, 6, 4], [7], [9, 10]):
         h = reading.words.layers[0](model.embed(torch.tensor([sentence])))[0][0]
@@ -50,9 +50,9 @@ def test_the_first_sentence_may_ask() -> None:
     """The query is a map of its state, and no parameter of its own: another first sentence, other weights."""
     model = composed("first asks")
     assert isinstance(model, Hierarchical)
-    assert isinstance(model.reading, BySentence)
+    assert isinstance(model.reading, SentenceWise)
     asking = model.reading.sentence_attention
-    assert isinstance(asking, FirstAsks)
+    assert isinstance(asking, FirstSentenceQuery)
     h = torch.randn(1, 4, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     real = torch.tensor([[True, True, True, False]])
     u = torch.tanh(h[0, :3] @ asking.inner.weight.T + asking.inner.bias)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.gallery.layers.parts import parts_of
+from heedful.gallery.layers.source_parts import parts_of
 from heedful.text.vocabulary import EOS, PAD
 
 Document = list[list[int]]

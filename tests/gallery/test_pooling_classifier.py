@@ -13,8 +13,8 @@ from heedful.attention import Additive
 from heedful.errors import HeedfulError
 from heedful.gallery.pooling.config import PoolingConfig
 from heedful.gallery.pooling.directional import DirectionalEncoder
-from heedful.gallery.pooling.one_query import Asking, HardReading
 from heedful.gallery.pooling.poolings import KeywordPooling
+from heedful.gallery.pooling.query_pooling import HardPooling, PoolingQuery
 from heedful.models.classifier import Classifier, readable
 from heedful.models.interface import Prediction
 from heedful.models.poolings import EncodedSentences
@@ -209,7 +209,7 @@ class TestSampling:
         model = classifier({"encoder": "none", "pooling": "hard", "expected_share": 0.0}).train()
         words, label, n = [9, 4, 5], FIRST + 1, 2000
         asking = model.pooling.get_submodule("asking")
-        assert isinstance(asking, Asking)
+        assert isinstance(asking, PoolingQuery)
         assert isinstance(asking.score, Additive)
         scores = asking.score.weight
         vectors = model.embed(torch.tensor(words))
@@ -235,13 +235,13 @@ class TestSampling:
         model = classifier(HARD).train()
         batch = batch_of(PAIRS)
         loss = compute_loss(model, batch, TRAINING)
-        assert isinstance(model.pooling, HardReading)
+        assert isinstance(model.pooling, HardPooling)
         assert model.pooling.baseline is not None
         expected = -0.1 * float(loss.nll) / loss.count
         assert float(model.pooling.baseline.value) == pytest.approx(expected)
         other = classifier(HARD, seed=1)
         load_weights(other, weights_of(model), tmp_path)
-        assert isinstance(other.pooling, HardReading)
+        assert isinstance(other.pooling, HardPooling)
         assert other.pooling.baseline is not None
         assert float(other.pooling.baseline.value) == pytest.approx(expected)
         compute_loss(model.eval(), batch, TRAINING)

@@ -11,7 +11,7 @@ from heedful.errors import HeedfulError
 from heedful.inspection.alignment import (
     Agreement,
     AttentionChoice,
-    Gold,
+    GoldAlignment,
     all_choices,
     as_pieces,
     as_words,
@@ -98,9 +98,9 @@ def test_without_cross_attention_there_is_no_alignment() -> None:
 
 
 def test_gold_lines() -> None:
-    assert parse_gold("0-0 2?1 3p1") == Gold(frozenset({(0, 0)}), frozenset({(0, 0), (2, 1), (3, 1)}))
+    assert parse_gold("0-0 2?1 3p1") == GoldAlignment(frozenset({(0, 0)}), frozenset({(0, 0), (2, 1), (3, 1)}))
     assert parse_gold("1-1", first=1) == parse_gold("0-0")
-    assert parse_gold("") == Gold(frozenset(), frozenset())
+    assert parse_gold("") == GoldAlignment(frozenset(), frozenset())
 
 
 @pytest.mark.parametrize(("line", "first"), [("0:0", 0), ("a-b", 0), ("1-0", 1), ("1-", 0)])
@@ -124,7 +124,7 @@ LINKS = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 @settings(deadline=None)
 @given(LINKS, LINKS)
 def test_with_sure_links_only_aer_is_one_minus_f1(found: set[tuple[int, int]], sure: set[tuple[int, int]]) -> None:
-    counts = Agreement().add(found, Gold(frozenset(sure), frozenset(sure)))
+    counts = Agreement().add(found, GoldAlignment(frozenset(sure), frozenset(sure)))
     both = len(found & sure)
     f1 = 2 * both / (len(found) + len(sure)) if found or sure else 1.0
     assert counts.aer == pytest.approx(1 - f1)
@@ -135,7 +135,7 @@ def test_with_sure_links_only_aer_is_one_minus_f1(found: set[tuple[int, int]], s
 def test_everything_sure_and_nothing_impossible_is_perfect(
     sure: set[tuple[int, int]], possible: set[tuple[int, int]], other: set[tuple[int, int]]
 ) -> None:
-    gold = Gold(frozenset(sure), frozenset(sure | possible))
+    gold = GoldAlignment(frozenset(sure), frozenset(sure | possible))
     assert Agreement().add(sure, gold).aer == 0
     counts = Agreement().add(other, gold)
     assert 0 <= counts.aer <= 1

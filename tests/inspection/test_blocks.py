@@ -4,8 +4,8 @@ import torch
 from rich.cells import cell_len
 from tests.inspection.made_up import CJK, WORD, made_up
 
-from heedful.inspection.blocks import blocks
-from heedful.inspection.scale import DARK, level
+from heedful.inspection.colour_scale import DARK, level
+from heedful.inspection.terminal import blocks
 from heedful.trace import Map, Trace
 
 SMALL = Trace(

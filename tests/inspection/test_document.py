@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from tests.inspection.made_up import CJK, WORD
 
-from heedful.inspection.document import shortest, trace_to_tree
+from heedful.inspection.trace_json import shortest, trace_to_tree
 
 
 def test_a_reader_of_json_gets_the_same_to_the_bit() -> None:

@@ -7,9 +7,9 @@ import numpy as np
 from tests.inspection.browser import run_in_page
 from tests.inspection.made_up import CJK, RTL, WORD, made_up
 
+from heedful.inspection.colour_scale import STEPS
 from heedful.inspection.labels import axes
 from heedful.inspection.page import page
-from heedful.inspection.scale import STEPS
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = page([WORD, CJK, RTL], "three sentences")

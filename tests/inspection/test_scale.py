@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.inspection.scale import DARK, LIGHT, STEPS, Colour, css, level
+from heedful.inspection.colour_scale import DARK, LIGHT, STEPS, Colour, css, level
 
 
 def luminance(colour: Colour) -> float:

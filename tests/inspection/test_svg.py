@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.inspection.made_up import CJK, RTL, WORD, made_up
 
+from heedful.inspection.colour_scale import LIGHT, css, level
 from heedful.inspection.labels import axes, matrix
-from heedful.inspection.scale import LIGHT, css, level
 from heedful.inspection.svg import trace_svg
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,9 +5,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import heedful.layers.product as product
+import heedful.layers.inference_linear as product
 from heedful.errors import ConfigError
-from heedful.layers.product import FEW_ROWS, LEVELS, Precision, inference_map, quantise_rows, usual_size
+from heedful.layers.inference_linear import FEW_ROWS, LEVELS, Precision, inference_map, quantise_rows, usual_size
 
 EVERY_PRECISION = pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
 ROWS = [1, FEW_ROWS - 1, FEW_ROWS, 17]

@@ -2,7 +2,7 @@
 
 import torch
 
-from heedful.layers.summary import masked_max, masked_mean
+from heedful.layers.masked_pooling import masked_max, masked_mean
 
 H = torch.tensor([[[1.0, -4.0], [3.0, -2.0], [50.0, 50.0]], [[7.0, 7.0]] * 3], dtype=torch.float64)
 MASK = torch.tensor([[True, True, False], [False, False, False]])

@@ -10,8 +10,8 @@ from torch import nn
 
 from heedful.decoding.ensemble import Ensemble
 from heedful.errors import ConfigError
-from heedful.layers.product import BFloat16Linear, Int8Linear, PackedLinear, Precision
-from heedful.models.inference import Prepared, Searchable, for_inference, searchable
+from heedful.layers.inference_linear import BFloat16Linear, Int8Linear, PackedLinear, Precision
+from heedful.models.inference import PreparedCopies, SearchableModel, for_inference, searchable
 from heedful.models.interface import Seq2Seq
 
 KINDS: dict[Precision, type[nn.Module]] = {"float32": PackedLinear, "bfloat16": BFloat16Linear, "int8": Int8Linear}
@@ -25,7 +25,7 @@ def logits(model: Seq2Seq) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def found(ready: Searchable) -> torch.Tensor:
+def found(ready: SearchableModel) -> torch.Tensor:
     batch = batch_of(PAIRS)
     return ready.readout(ready.model(batch.src, batch.src_mask, batch.tgt_in))
 
@@ -118,7 +118,7 @@ class TestAnotherEngine:
     def test_is_what_it_is(self) -> None:
         model = self.engine()
         assert for_inference(model, "float32") is model
-        assert Prepared(model, for_inference).ready("float32") is model
+        assert PreparedCopies(model, for_inference).ready("float32") is model
 
     def test_has_its_own_precision(self) -> None:
         with pytest.raises(ConfigError, match=r'search\.precision = "int8", but this engine has its own') as caught:
@@ -128,7 +128,7 @@ class TestAnotherEngine:
 
 class TestPrepared:
     def test_is_made_once(self) -> None:
-        prepared = Prepared(tiny_model().float(), searchable)
+        prepared = PreparedCopies(tiny_model().float(), searchable)
         assert prepared.ready("float32") is prepared.ready("float32")
         narrow = prepared.ready("bfloat16")
         assert narrow is not prepared.ready("float32")
@@ -138,7 +138,7 @@ class TestPrepared:
     def test_follows_training(self, precision: Precision) -> None:
         """A fused optimiser's writes are not counted, but training mode tells."""
         model = tiny_model().float()
-        prepared = Prepared(model, searchable)
+        prepared = PreparedCopies(model, searchable)
         before = found(prepared.ready(precision))
         assert not model.training
         model.train()
@@ -152,7 +152,7 @@ class TestPrepared:
 
     def test_follows_a_write(self) -> None:
         model = tiny_model()
-        prepared = Prepared(model, searchable)
+        prepared = PreparedCopies(model, searchable)
         before = found(prepared.ready("float32"))
         with torch.no_grad():
             next(iter(model.decoder)).feed_forward.widen.weight.mul_(3.0)
@@ -160,7 +160,7 @@ class TestPrepared:
 
     def test_follows_a_change_of_type(self) -> None:
         model = tiny_model()
-        prepared = Prepared(model, searchable)
+        prepared = PreparedCopies(model, searchable)
         assert found(prepared.ready("float32")).dtype == torch.float64
         model.float()
         assert found(prepared.ready("float32")).dtype == torch.float32
@@ -168,7 +168,7 @@ class TestPrepared:
     def test_weights_whose_writes_torch_does_not_count(self) -> None:
         with torch.inference_mode():
             model = tiny_model()
-        prepared = Prepared(model, searchable)
+        prepared = PreparedCopies(model, searchable)
         first = found(prepared.ready("float32"))
         with torch.inference_mode():
             model.embed_target.weight.add_(1.0)

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from tests.models.tiny import EVERY_VARIANT, VOCABULARY, tiny_model
 
-from heedful.layers.product import inference_map
+from heedful.layers.inference_linear import inference_map
 
 
 @EVERY_VARIANT

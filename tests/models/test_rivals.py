@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from heedful.decoding.beam import beam_search
 from heedful.decoding.ensemble import Ensemble
+from heedful.decoding.greedy import greedy_search
 from heedful.decoding.search import Request
-from heedful.decoding.stepping import greedy_search
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.models.recording import recorded_maps
 from heedful.models.weights import load_weights, read_tensors, weights_of, write_tensors

@@ -13,24 +13,24 @@ from heedful.pipeline.preflight import Preflight, preflight
 from heedful.pipeline.prepare import prepare
 from heedful.pipeline.train import new_model, plan_of, silent
 from heedful.recipe.recipe import Recipe, load_recipe
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 from heedful.training.config import Linear
 
 
 @pytest.fixture(scope="module")
-def ready(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recipe, Encoded, Path]:
+def ready(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recipe, EncodedCorpus, Path]:
     folder = tmp_path_factory.mktemp("ready")
     recipe = load_recipe(None, little_settings(folder / "files"))
     return recipe, prepare(recipe, folder / "data", silent), folder
 
 
-def look(ready: tuple[Recipe, Encoded, Path], **model: object) -> Preflight:
+def look(ready: tuple[Recipe, EncodedCorpus, Path], **model: object) -> Preflight:
     recipe, prepared, folder = ready
     recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=model)})
     return preflight(recipe, prepared, new_model(recipe, prepared), plan_of(recipe, prepared), folder / "run")
 
 
-def test_what_is_found(ready: tuple[Recipe, Encoded, Path]) -> None:
+def test_what_is_found(ready: tuple[Recipe, EncodedCorpus, Path]) -> None:
     recipe, prepared, _ = ready
     found = look(ready)
     assert found.parameters == count_parameters(new_model(recipe, prepared))
@@ -44,7 +44,7 @@ def test_what_is_found(ready: tuple[Recipe, Encoded, Path]) -> None:
     assert found.disk_bytes == 4 * found.parameters * (3 + 3 + 1 + 2 * 2)
 
 
-def test_scheduled_sampling_is_shown_beforehand(ready: tuple[Recipe, Encoded, Path]) -> None:
+def test_scheduled_sampling_is_shown_beforehand(ready: tuple[Recipe, EncodedCorpus, Path]) -> None:
     """Of the little recipe's 60 updates: the first, and each quarter of the way. [spec P42]"""
     recipe, prepared, folder = ready
     assert look(ready).p_gold == []
@@ -54,7 +54,7 @@ def test_scheduled_sampling_is_shown_beforehand(ready: tuple[Recipe, Encoded, Pa
     assert found.p_gold == [(step, pytest.approx(1 - step / 100)) for step in (1, 15, 30, 45, 60)]
 
 
-def test_too_little_room(ready: tuple[Recipe, Encoded, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_room(ready: tuple[Recipe, EncodedCorpus, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Checkpoints that are there already need no more room."""
     folder = ready[2]
     needed = look(ready).disk_bytes
@@ -70,14 +70,14 @@ def test_too_little_room(ready: tuple[Recipe, Encoded, Path], monkeypatch: pytes
     shutil.rmtree(folder / "run")
 
 
-def test_a_shortlist_is_made_of_a_finished_run(ready: tuple[Recipe, Encoded, Path]) -> None:
+def test_a_shortlist_is_made_of_a_finished_run(ready: tuple[Recipe, EncodedCorpus, Path]) -> None:
     recipe, prepared, folder = ready
     asked = recipe.model_copy(update={"search": recipe.search.model_copy(update={"shortlist": True})})
     with pytest.raises(ConfigError, match=r"`search\.shortlist` needs a shortlist, which is made of a finished run"):
         preflight(asked, prepared, new_model(asked, prepared), plan_of(asked, prepared), folder)
 
 
-def test_learned_positions(ready: tuple[Recipe, Encoded, Path]) -> None:
+def test_learned_positions(ready: tuple[Recipe, EncodedCorpus, Path]) -> None:
     """The longest pair has 16 symbols and its end; it counts, in whichever batch it is."""
     assert look(ready, positions="learned", max_positions=17).parameters
     with pytest.raises(ConfigError, match="The longest training pair has 17 tokens") as caught:
@@ -85,7 +85,7 @@ def test_learned_positions(ready: tuple[Recipe, Encoded, Path]) -> None:
     assert caught.value.hint == "Set model.max_positions to at least 17, or lower data.max_length."
 
 
-def test_learned_positions_of_dev(ready: tuple[Recipe, Encoded, Path], tmp_path: Path) -> None:
+def test_learned_positions_of_dev(ready: tuple[Recipe, EncodedCorpus, Path], tmp_path: Path) -> None:
     """Dev pairs of any length are kept, where training pairs are left out."""
     recipe = load_recipe(None, little_settings(tmp_path / "files", "data.max_length=9"))
     shorter = prepare(recipe, tmp_path / "data", silent)
@@ -94,7 +94,7 @@ def test_learned_positions_of_dev(ready: tuple[Recipe, Encoded, Path], tmp_path:
     assert caught.value.hint == "Set model.max_positions to at least 17, or remove the pair."
 
 
-def test_loss_that_is_no_number(ready: tuple[Recipe, Encoded, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loss_that_is_no_number(ready: tuple[Recipe, EncodedCorpus, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heedful.pipeline.preflight.compute_loss", lambda *_: _NAN)
     with pytest.raises(HeedfulError, match="The loss before training is nan") as caught:
         look(ready)

@@ -18,7 +18,7 @@ from heedful.pipeline.train import train
 from heedful.recipe import splits
 from heedful.recipe.recipe import load_recipe
 from heedful.records.checksums import SUMS
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 
 
 class Steps:
@@ -33,7 +33,7 @@ class Steps:
         self.facts[event] = facts
 
 
-def prepared(tmp_path: Path, *changes: str) -> tuple[Encoded, Steps]:
+def prepared(tmp_path: Path, *changes: str) -> tuple[EncodedCorpus, Steps]:
     recipe = load_recipe(None, little_settings(tmp_path / "files", *changes))
     steps = Steps()
     return prepare(recipe, tmp_path / "data", steps), steps

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heedful.pipeline.table3 import ROWS, table3
+from heedful.pipeline.paper_table3 import ROWS, table3
 
 VOCABULARY = 37_000
 D, F, N = 512, 2048, 6

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from heedful.errors import CannotWrite, HeedfulError
-from heedful.text.files import own_name, remove_abandoned, remove_folder, replacing, replacing_folder, write_text
+from heedful.text.atomic_files import own_name, remove_abandoned, remove_folder, replacing, replacing_folder, write_text
 
 
 def write_half(path: Path, stop: BaseException) -> None:

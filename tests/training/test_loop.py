@@ -10,7 +10,7 @@ from tests.training.toy import Toy, batch_at, held_out_loss, pairs_of, scores, t
 from heedful.data.batch import Batch, collate
 from heedful.errors import Interrupted
 from heedful.training.divergence import Diverged
-from heedful.training.loop import Outcome
+from heedful.training.loop import TrainingOutcome
 from heedful.training.progress import read_progress
 from heedful.training.schedule import learning_rate
 
@@ -28,7 +28,7 @@ def stopped_after(made: Toy, update: int, accumulate: int) -> None:
 
 
 @pytest.fixture(scope="module", params=[1, 3], ids=["single", "accumulated"])
-def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Toy, Outcome, int]:
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Toy, TrainingOutcome, int]:
     """A run that nothing interrupted, how it ended, and its batches to an update."""
     made = toy(tmp_path_factory.mktemp("whole"), {"accumulate": request.param})
     return made, made.trainer.run(batch_at, held_out_loss), request.param
@@ -38,15 +38,15 @@ class TestResumption:
     """A run that was interrupted anywhere ends with the very same bits as one that was not."""
 
     @pytest.mark.parametrize("update", range(1, 9))
-    def test_once(self, whole: tuple[Toy, Outcome, int], tmp_path: Path, update: int) -> None:
+    def test_once(self, whole: tuple[Toy, TrainingOutcome, int], tmp_path: Path, update: int) -> None:
         expected, outcome, accumulate = whole
         self.check(tmp_path, expected, outcome, accumulate, [update])
 
-    def test_many_times(self, whole: tuple[Toy, Outcome, int], tmp_path: Path) -> None:
+    def test_many_times(self, whole: tuple[Toy, TrainingOutcome, int], tmp_path: Path) -> None:
         expected, outcome, accumulate = whole
         self.check(tmp_path, expected, outcome, accumulate, [1, 2, 4, 7, 8])
 
-    def check(self, folder: Path, expected: Toy, outcome: Outcome, accumulate: int, stops: list[int]) -> None:
+    def check(self, folder: Path, expected: Toy, outcome: TrainingOutcome, accumulate: int, stops: list[int]) -> None:
         changes = {"accumulate": accumulate}
         logged = []
         for number, stop in enumerate(stops):
@@ -68,7 +68,7 @@ class TestResumption:
         done = [path.name for path in made.checkpoints.validated()]
         assert done == [path.name for path in expected.checkpoints.validated()]
 
-    def test_the_seed_of_training_matters(self, whole: tuple[Toy, Outcome, int], tmp_path: Path) -> None:
+    def test_the_seed_of_training_matters(self, whole: tuple[Toy, TrainingOutcome, int], tmp_path: Path) -> None:
         """Else the tests above would pass without any dropout."""
         expected, _, accumulate = whole
         made = toy(tmp_path, {"accumulate": accumulate})
@@ -76,7 +76,7 @@ class TestResumption:
         made.trainer.run(batch_at, held_out_loss)
         assert not torch.equal(made.weights(), expected.weights())
 
-    def test_a_finished_run_is_left_alone(self, whole: tuple[Toy, Outcome, int]) -> None:
+    def test_a_finished_run_is_left_alone(self, whole: tuple[Toy, TrainingOutcome, int]) -> None:
         expected, outcome, accumulate = whole
         made = toy(expected.checkpoints.folder, {"accumulate": accumulate}, seed=3)
 
@@ -205,7 +205,7 @@ class TestStopping:
         made = toy(tmp_path, {"max_updates": 1, "warmup_steps": 1})
         first = made.trainer.run(batch_at, held_out_loss).progress
         enough = toy(tmp_path, {"max_updates": 100, "warmup_steps": 1, "max_minutes": 0.99 * first.seconds / 60})
-        assert enough.trainer.run(batch_at, held_out_loss) == Outcome(first, "max_minutes")
+        assert enough.trainer.run(batch_at, held_out_loss) == TrainingOutcome(first, "max_minutes")
         more = toy(tmp_path, {"max_updates": 10_000, "max_minutes": (first.seconds + 1e-9) / 60})
         outcome = more.trainer.run(batch_at, held_out_loss)
         assert (outcome.reason, outcome.progress.update, outcome.progress.validated) == ("max_minutes", 2, True)

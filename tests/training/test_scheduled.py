@@ -20,7 +20,7 @@ from heedful.models.interface import Seq2Seq
 from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import BOS, EOS, PAD
 from heedful.training.config import Exponential, InverseSigmoid, Linear, TrainingConfig
-from heedful.training.scheduled import Replaced, mix, p_gold, preview
+from heedful.training.scheduled_sampling import Replaced, mix, p_gold, preview
 
 
 class TestCurves:

@@ -54,7 +54,7 @@ def attend(
     return Attended(aggregate(used, value), weights)
 
 
-class Drawn(NamedTuple):
+class SampledAttention(NamedTuple):
     """Result of sampled attention; `log_p` and `entropy` (nats) of each row carry gradients to the scores."""
 
     context: Float[Tensor, "B H T E"]
@@ -73,7 +73,7 @@ def attend_drawn(
     mask: Mask | None = None,
     bias: Bias | None = None,
     aggregate: Aggregate = weighted_sum,
-) -> Drawn:
+) -> SampledAttention:
     """Compute `attend` with sampled weights, and what REINFORCE needs of the draw
     (`heedful.gallery.pooling.reinforce`).
     """
@@ -82,7 +82,7 @@ def attend_drawn(
     if mask is not None:
         check_mask(mask, scores.shape)
     draw = normalise.draw(scores, mask)
-    return Drawn(aggregate(draw.weights, value), draw.weights, draw.log_p, draw.entropy)
+    return SampledAttention(aggregate(draw.weights, value), draw.weights, draw.log_p, draw.entropy)
 
 
 def scaled_dot_product_attention(

@@ -126,7 +126,7 @@ class StraightThrough(Normaliser):
         return Argmax()(scores, mask) + (soft - soft.detach())
 
 
-class Draw(NamedTuple):
+class SampledWeights(NamedTuple):
     """One draw for each row, with its log-probability and the entropy (nats) of the row; both 0 in an empty row."""
 
     weights: Float[Tensor, "B H T S"]
@@ -151,7 +151,7 @@ class Sample(Normaliser):
         self.generator = generator
         self.expected = expected
 
-    def draw(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Draw:
+    def draw(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> SampledWeights:
         """Return weights and what a gradient estimator needs of them."""
         p = softmax(scores, mask)
         seen = p > 0
@@ -160,7 +160,7 @@ class Sample(Normaliser):
         log_p = torch.where(seen, p, 1.0).log()
         one = torch.zeros_like(p).scatter(-1, chosen, 1.0) * seen
         soft = torch.rand(chosen.shape, generator=self.generator, device=p.device) < self.expected
-        return Draw(torch.where(soft, p, one), (log_p * one * ~soft).sum(dim=-1), -(p * log_p).sum(dim=-1))
+        return SampledWeights(torch.where(soft, p, one), (log_p * one * ~soft).sum(dim=-1), -(p * log_p).sum(dim=-1))
 
     def __call__(self, scores: Float[Tensor, "B H T S"], mask: Mask | None) -> Float[Tensor, "B H T S"]:
         return self.draw(scores, mask).weights

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.places import named_after
+from heedful.cli.error_files import named_after
 from heedful.cli.streams import print_json
 from heedful.cli.table import align as align_columns
 from heedful.errors import ConfigError, HeedfulError
@@ -15,7 +15,7 @@ from heedful.records.files import to_json
 if TYPE_CHECKING:
     from heedful.data.corpus import Pair
     from heedful.decoding.translator import Translator
-    from heedful.inspection.alignment import AttentionChoice, Gold, PairUnits
+    from heedful.inspection.alignment import AttentionChoice, GoldAlignment, PairUnits
     from heedful.trace import Trace
 
 
@@ -84,7 +84,7 @@ def _head(head: str) -> int | str:
     return head if head == "mean" else int(head)
 
 
-def _read_gold(path: Path, first: int, n_pairs: int) -> "list[Gold]":
+def _read_gold(path: Path, first: int, n_pairs: int) -> "list[GoldAlignment]":
     """Read the gold alignments; HeedfulError with the line where one is wrong, or where there are
     not as many as pairs.
     """
@@ -146,7 +146,7 @@ def _check_choice(trace: "Trace", choice: "AttentionChoice") -> None:
         raise ConfigError(f"`--head` must be 0 to {last} or mean, but is {choice.head}.", hint="Heads count from 0.")
 
 
-def _print_ranking(examples: "Iterator[tuple[Trace, PairUnits]]", golds: "list[Gold]", as_json: bool) -> None:
+def _print_ranking(examples: "Iterator[tuple[Trace, PairUnits]]", golds: "list[GoldAlignment]", as_json: bool) -> None:
     from heedful.inspection.alignment import rank_choices
 
     ranking = rank_choices((*example, gold) for example, gold in zip(examples, golds, strict=True))

@@ -77,7 +77,7 @@ def table3(
 
     In millions, and as differences to the base row.
     """
-    from heedful.pipeline.table3 import table3 as count
+    from heedful.pipeline.paper_table3 import table3 as count
 
     counts = count(vocab_size)
     if as_json:

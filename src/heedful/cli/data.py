@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.pairs import Files, open_pairs
+from heedful.cli.pairs import PairOptions, open_pairs
 from heedful.cli.streams import print_json
 from heedful.cli.table import align
 from heedful.errors import CheckFailed, HeedfulError
@@ -92,11 +92,11 @@ def check(
     """Read all pairs and say what is wrong with them. Exit code 3 if there is an error among the findings."""
     from heedful.data.check import check_splits
 
-    data = open_pairs(what, Files(dev, test, folder, (source_column, target_column)), tokenizers)
+    data = open_pairs(what, PairOptions(dev, test, folder, (source_column, target_column)), tokenizers)
     read = data.read()
     findings = check_splits(read, data.limits)
     if near:
-        from heedful.data.near import near_findings
+        from heedful.data.near_duplicates import near_findings
 
         findings += near_findings({split: data.splits[split] for split in read.surveys})
     errors = sum(finding.severity == "error" for finding in findings)
@@ -125,7 +125,7 @@ def stats(
     """Count pairs, lengths, duplicates, overlaps and unknown symbols."""
     from heedful.data.stats import data_stats
 
-    data = open_pairs(what, Files(dev, test, folder, (source_column, target_column)), tokenizers)
+    data = open_pairs(what, PairOptions(dev, test, folder, (source_column, target_column)), tokenizers)
     read = data.read()
     if not read.surveys:
         raise HeedfulError(read.unreadable[0].text, hint=read.unreadable[0].hint)
@@ -151,7 +151,7 @@ def taxonomy(
     from heedful.data.taxonomy import CELLS, in_units
     from heedful.data.taxonomy import taxonomy as measure
 
-    data = open_pairs(what, Files(None, None, folder, (source_column, target_column)), tokenizers)
+    data = open_pairs(what, PairOptions(None, None, folder, (source_column, target_column)), tokenizers)
     typer.echo("Reading all training pairs, and aligning some of them ...", err=True)
     units, pairs = in_units(data.splits["train"](), data.tokenizers)
     found = measure(pairs)

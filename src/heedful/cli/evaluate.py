@@ -16,7 +16,7 @@ from heedful.errors import ConfigError, HeedfulError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heedful.pipeline.evaluate import Evaluated
+    from heedful.pipeline.evaluate import EvaluatedModel
     from heedful.pipeline.evaluate_split import TestSet
 
 
@@ -86,7 +86,7 @@ def _own_files(source: Path | None, references: list[Path]) -> "TestSet | None":
     return TestSet(source.name, sources, [list(targets) for targets in zip(*columns, strict=True)], None)
 
 
-def _print_json(found: "Evaluated") -> None:
+def _print_json(found: "EvaluatedModel") -> None:
     evaluation = found.evaluation
     facts = {
         "split": found.split,
@@ -101,7 +101,7 @@ def _print_json(found: "Evaluated") -> None:
     print_json(facts)
 
 
-def _print_table(found: "Evaluated") -> None:
+def _print_table(found: "EvaluatedModel") -> None:
     evaluation = found.evaluation
     rows = [
         (score.metric, f"{score.value:.2f}", f"{score.low:.2f} to {score.high:.2f}", f"{score.n:,}", score.signature)

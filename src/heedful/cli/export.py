@@ -29,7 +29,7 @@ def export(
 
     An export that differs by more than the tolerance of its precision is kept as OUT.failed, and the exit code is 3.
     """
-    from heedful.export.place import refuse_existing
+    from heedful.export.output_folder import refuse_existing
     from heedful.pipeline.export import export_model
 
     refuse_existing(out)  # before the sentences are read

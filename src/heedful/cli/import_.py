@@ -25,7 +25,7 @@ def import_(
     A bundle that says something else is kept as OUT.failed, and the exit code is 3.
     """
     from heedful.export.marian import import_checkpoint
-    from heedful.export.place import refuse_existing
+    from heedful.export.output_folder import refuse_existing
 
     refuse_existing(out)
     lines = list(islice(read_lines(dev), sentences)) if dev is not None else []

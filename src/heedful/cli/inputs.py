@@ -46,7 +46,7 @@ class Input(NamedTuple):
         return OutputRules(self.require, self.forbid)
 
 
-class Given(NamedTuple):
+class TranslationInput(NamedTuple):
     """Input of a translation: a file, or texts; its format; and the options that hold for every line."""
 
     file: Path

@@ -168,7 +168,7 @@ def _write_figure(path: Path, trace: "Trace", name: str, head: "Head | None") ->
 
 
 def _print_json(traces: "list[Trace]") -> None:
-    from heedful.inspection.document import trace_to_tree
+    from heedful.inspection.trace_json import trace_to_tree
 
     for trace in traces:
         print_json(trace_to_tree(trace))
@@ -177,7 +177,7 @@ def _print_json(traces: "list[Trace]") -> None:
 def _print_blocks(traces: "list[Trace]", name: str, head: "Head") -> None:
     from rich.console import Console
 
-    from heedful.inspection.blocks import blocks
+    from heedful.inspection.terminal import blocks
 
     console = Console()
     colour = console.color_system == "truecolor" and not console.no_color

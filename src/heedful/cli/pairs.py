@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from heedful.text.tokenizer import Tokenizers
 
 
-class Files(NamedTuple):
+class PairOptions(NamedTuple):
     """Options beside the arguments."""
 
     dev: list[Path] | None
@@ -35,7 +35,7 @@ class OpenedPairs(NamedTuple):
         return read_splits(self.splits, self.tokenizers, self.optional)
 
 
-def open_pairs(what: list[str], files: Files, tokenizers: Path | None) -> OpenedPairs:
+def open_pairs(what: list[str], files: PairOptions, tokenizers: Path | None) -> OpenedPairs:
     """Open the pairs of a recipe, of a named data set, or of files."""
     from heedful.data.check import Limits
     from heedful.data.config import DataConfig

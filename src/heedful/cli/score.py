@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
+from heedful.cli.error_files import named_after
 from heedful.cli.lines import read_lines
-from heedful.cli.places import named_after
 from heedful.data.corpus import refuse_tables
 from heedful.data.lines import refuse_second_use
 from heedful.errors import HeedfulError

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
-from heedful.cli.inputs import Given, Input, Text
-from heedful.cli.places import named_after
+from heedful.cli.error_files import named_after
+from heedful.cli.inputs import Input, Text, TranslationInput
 from heedful.cli.streams import result_sink
 from heedful.errors import ConfigError
 from heedful.records.files import to_json
@@ -46,7 +46,7 @@ def translate(
     """Translate a file or standard input: one line in, one line out, in order; a blank line stays blank."""
     from heedful.pipeline.engines import EngineChoice, open_engine
 
-    given = Given(file, text, input_format, prefix, require, forbid)
+    given = TranslationInput(file, text, input_format, prefix, require, forbid)
     chunks = given.chunks(CHUNK)
     first = next(chunks, [])  # a missing file is found before the model is loaded
     choice = EngineChoice(engine, precision, ensemble or (), ensemble_mean)

@@ -13,7 +13,7 @@ from heedful.data.check_side import check_first, check_rows, check_side
 from heedful.data.corpus import Pair, Reader
 from heedful.data.finding import EXAMPLES, Finding, place_in
 from heedful.data.stats import overlap
-from heedful.data.survey import Numbers, Survey, duplicates, found_in, survey
+from heedful.data.survey import Numbers, SplitSurvey, duplicates, found_in, survey
 from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.text.tokenizer import Tokenizers
 
@@ -46,7 +46,7 @@ class Limits(NamedTuple):
 class ReadSplits(NamedTuple):
     """Splits that were read to their ends, and those that could not be."""
 
-    surveys: dict[str, Survey]
+    surveys: dict[str, SplitSurvey]
     unreadable: list[Finding]
     readers: Mapping[str, Reader]
 
@@ -58,7 +58,7 @@ def read_splits(
 
     Raises ConfigError for a file or a column that was named and is not there: that is no fault of the data.
     """
-    surveys: dict[str, Survey] = {}
+    surveys: dict[str, SplitSurvey] = {}
     unreadable: list[Finding] = []
     for split, read in splits.items():
         try:
@@ -86,7 +86,7 @@ def check_splits(read: ReadSplits, limits: Limits) -> list[Finding]:
     return sorted(findings, key=lambda finding: finding.severity != "error")
 
 
-def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
+def check_split(found: SplitSurvey, read: Reader) -> Iterator[Finding]:
     """Yield the problems of one split; `read` opens it again, for the texts of examples."""
     for name, side in (("source", found.source), ("target", found.target)):
         yield from check_side(found.split, name, side)
@@ -107,7 +107,7 @@ def check_split(found: Survey, read: Reader) -> Iterator[Finding]:
         yield Finding("warning", "length ratio", place_in(found.split, outliers), text, "Are these lines aligned?")
 
 
-def ratio_outliers(found: Survey) -> Numbers:
+def ratio_outliers(found: SplitSurvey) -> Numbers:
     """Return the numbers of pairs whose length ratio (in characters) is more than RATIO_LIMIT off the median one.
 
     Labels are as long as their names, whatever they stand for: where there are as many as nearly all pairs have, a pair
@@ -123,7 +123,7 @@ def ratio_outliers(found: Survey) -> Numbers:
     return np.flatnonzero(both & long & odd & (np.abs(ratios - middle) > np.log(RATIO_LIMIT)))
 
 
-def labelled(found: Survey) -> Labels | None:
+def labelled(found: SplitSurvey) -> Labels | None:
     """Return the units that have one label each, to judge by nearly all pairs: a word of the source, or the whole of
     it, or neither.
     """
@@ -134,7 +134,7 @@ def labelled(found: Survey) -> Labels | None:
     return "source" if few and np.mean(target == 1) >= NEARLY_ALL else None
 
 
-def check_labels(found: Survey, limits: Limits) -> Iterator[Finding]:
+def check_labels(found: SplitSurvey, limits: Limits) -> Iterator[Finding]:
     """Find pairs with another number of labels than the model needs, or, if it needs none, than nearly all pairs have.
 
     One word as target is no label where it is spelt.
@@ -161,7 +161,7 @@ def check_labels(found: Survey, limits: Limits) -> Iterator[Finding]:
         yield Finding("warning", "unknown labels", found.split, text, hint)
 
 
-def check_new_labels(train: Survey, held_out: Survey, limits: Limits) -> Iterator[Finding]:
+def check_new_labels(train: SplitSurvey, held_out: SplitSurvey, limits: Limits) -> Iterator[Finding]:
     """Find held-out pairs whose one label is missing from train, unless their model spells its outputs."""
     new = np.flatnonzero(~np.isin(held_out.target.hashes, train.target.hashes))
     if limits.labels is not None or limits.whole_words is False or labelled(train) != "source" or not len(new):
@@ -172,13 +172,13 @@ def check_new_labels(train: Survey, held_out: Survey, limits: Limits) -> Iterato
     yield Finding("warning", "unknown labels", place_in(held_out.split, new), text, hint)
 
 
-def _places(found: Survey, labels: Labels, *, tokens: bool = False) -> Numbers:
+def _places(found: SplitSurvey, labels: Labels, *, tokens: bool = False) -> Numbers:
     """Count the units that have a label, of each pair: words, or `tokens` where they are known."""
     source = found.source.tokens if tokens and found.source.tokens is not None else found.source.words
     return source if labels == "word" else np.ones_like(source)
 
 
-def check_overlap(train: Survey, held_out: Survey, *, allowed: bool) -> Iterator[Finding]:
+def check_overlap(train: SplitSurvey, held_out: SplitSurvey, *, allowed: bool) -> Iterator[Finding]:
     """Find pairs and sources that are in the training data as well as in a held-out split.
 
     Equal targets are no finding: words that sound alike, or answers from a small set, are common.
@@ -201,7 +201,7 @@ def check_overlap(train: Survey, held_out: Survey, *, allowed: bool) -> Iterator
         yield Finding(severity, "overlap", place_in(held_out.split, places), text, hint)
 
 
-def check_lengths(train: Survey, limits: Limits) -> Iterator[Finding]:
+def check_lengths(train: SplitSurvey, limits: Limits) -> Iterator[Finding]:
     """Training pairs that the limits leave out, or that are larger than a batch."""
     if train.source.tokens is None or train.target.tokens is None:
         return

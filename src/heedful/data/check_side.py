@@ -11,7 +11,7 @@ import numpy as np
 
 from heedful.data.corpus import Reader
 from heedful.data.finding import EXAMPLES, Finding, place_in
-from heedful.data.survey import Side, Survey
+from heedful.data.survey import SideSurvey, SplitSurvey
 from heedful.errors import counted
 from heedful.text.normalise import names_of
 
@@ -21,7 +21,7 @@ FEW_PAIRS = 20  # among which a first pair that is unlike the others says nothin
 NAMED = 8  # characters that a finding names
 
 
-def check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
+def check_side(split: str, name: str, side: SideSurvey) -> Iterator[Finding]:
     """Yield the problems of one side of a split, its `name` being source or target."""
     empty = np.flatnonzero(side.words == 0)
     if len(empty):
@@ -48,7 +48,7 @@ def check_side(split: str, name: str, side: Side) -> Iterator[Finding]:
         yield _lost(split, name, side)
 
 
-def _lost(split: str, name: str, side: Side) -> Finding:
+def _lost(split: str, name: str, side: SideSurvey) -> Finding:
     """Describe texts that no model can write as they are, whatever it has learned."""
     most = sorted(side.lost_symbols, key=lambda symbol: (-side.lost_symbols[symbol], symbol))
     more = f" and {len(most) - NAMED:,} others" if len(most) > NAMED else ""
@@ -63,7 +63,7 @@ def _lost(split: str, name: str, side: Side) -> Finding:
     return Finding("warning", "not written", place_in(split, side.lost), text, hint)
 
 
-def check_rows(found: Survey) -> Iterator[Finding]:
+def check_rows(found: SplitSurvey) -> Iterator[Finding]:
     """Find lines that look like rows of a table: two tables are no pair of aligned files."""
     shares = {name: side.rows / found.pairs for name, side in (("source", found.source), ("target", found.target))}
     rows = [name for name, share in shares.items() if share >= NEARLY_ALL_ROWS]
@@ -75,7 +75,7 @@ def check_rows(found: Survey) -> Iterator[Finding]:
         yield Finding("error" if both else "warning", "table", found.split, text, hint)
 
 
-def check_first(found: Survey, read: Reader) -> Iterator[Finding]:
+def check_first(found: SplitSurvey, read: Reader) -> Iterator[Finding]:
     """Find a first pair of one word each among sentences, which may be names of columns."""
     sides = found.source.words, found.target.words
     if found.pairs < FEW_PAIRS or any(words[0] != 1 or np.median(words) < EXAMPLES for words in sides):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heedful.data.batch import BatchPlan
-from heedful.data.survey import Numbers, Side, Survey, duplicates, found_in
+from heedful.data.survey import Numbers, SideSurvey, SplitSurvey, duplicates, found_in
 
 PERCENTILES = (0, 25, 50, 75, 90, 99, 100)
 
@@ -68,7 +68,7 @@ class DataStats(NamedTuple):
     worst_batch: WorstBatch | None  # of the training split; None without a tokeniser
 
 
-def data_stats(surveys: Mapping[str, Survey], max_tokens: int) -> DataStats:
+def data_stats(surveys: Mapping[str, SplitSurvey], max_tokens: int) -> DataStats:
     """Compute the statistics of the splits that `heedful.data.survey.survey` has read; the training split is called
     "train".
     """
@@ -79,20 +79,20 @@ def data_stats(surveys: Mapping[str, Survey], max_tokens: int) -> DataStats:
     return DataStats([split_stats(found) for found in surveys.values()], overlaps, worst)
 
 
-def split_stats(found: Survey) -> SplitStats:
+def split_stats(found: SplitSurvey) -> SplitStats:
     """Compute the statistics of one split."""
     source, target = _side_stats(found.source), _side_stats(found.target)
     return SplitStats(found.split, found.pairs, duplicates(found.hashes), found.same, source, target)
 
 
-def overlap(train: Survey, held_out: Survey) -> Overlap:
+def overlap(train: SplitSurvey, held_out: SplitSurvey) -> Overlap:
     """Count the pairs of a held-out split that the training data have, too."""
     sides = ((held_out.source, train.source), (held_out.target, train.target), (held_out, train))
     counts = (len(found_in(mine.hashes, theirs.hashes)) for mine, theirs in sides)
     return Overlap(held_out.split, held_out.pairs, *counts)
 
 
-def worst_batch(train: Survey, max_tokens: int) -> WorstBatch | None:
+def worst_batch(train: SplitSurvey, max_tokens: int) -> WorstBatch | None:
     """Return the largest batch of training, as the plan of batches makes it; None without a tokeniser."""
     if train.source.tokens is None or train.target.tokens is None:
         return None
@@ -106,7 +106,7 @@ def worst_batch(train: Survey, max_tokens: int) -> WorstBatch | None:
     return WorstBatch(max_tokens, tokens, cells, int((longest > max_tokens).sum()))
 
 
-def _side_stats(side: Side) -> SideStats:
+def _side_stats(side: SideSurvey) -> SideStats:
     tokens = side.tokens
     return SideStats(
         words=int(side.words.sum()),

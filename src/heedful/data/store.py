@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from heedful.data.corpus import Pair
 from heedful.errors import HeedfulError
 from heedful.records.checksums import SUMS, check_files, write_checksums
-from heedful.text.files import replacing, write_text
+from heedful.text.atomic_files import replacing, write_text
 from heedful.text.tokenizer import Tokenizers
 
 CHUNK = 8192  # pairs that are encoded, written and mapped together

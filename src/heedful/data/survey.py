@@ -26,7 +26,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")  # C0 and C
 Numbers = NDArray[np.int64]
 
 
-class Side(NamedTuple):
+class SideSurvey(NamedTuple):
     """One side of a split, one entry a pair."""
 
     characters: Numbers
@@ -42,12 +42,12 @@ class Side(NamedTuple):
     lost_symbols: dict[str, int]  # what they lose, characters or, of a tokeniser of words, words -> how many lose it
 
 
-class Survey(NamedTuple):
+class SplitSurvey(NamedTuple):
     """A split. Pairs are numbered from 0."""
 
     split: str
-    source: Side
-    target: Side
+    source: SideSurvey
+    target: SideSurvey
     hashes: NDArray[np.uint64]  # of both sides together
     same: int  # pairs whose sides are equal
 
@@ -57,7 +57,7 @@ class Survey(NamedTuple):
         return len(self.hashes)
 
 
-def survey(split: str, pairs: Iterable[Pair], tokenizers: Tokenizers | None = None) -> Survey:
+def survey(split: str, pairs: Iterable[Pair], tokenizers: Tokenizers | None = None) -> SplitSurvey:
     """Read a split once, in chunks."""
     source = _Counter(None if tokenizers is None else tokenizers.source)
     target = _Counter(None if tokenizers is None else tokenizers.target, gives_back=True)
@@ -67,7 +67,7 @@ def survey(split: str, pairs: Iterable[Pair], tokenizers: Tokenizers | None = No
         target.count([pair.target for pair in chunk])
     sides = source.side(), target.side()
     mixed = sides[0].hashes * np.uint64(0x9E3779B97F4A7C15) ^ sides[1].hashes  # odd factor: (a, b) is not (b, a)
-    return Survey(split, *sides, mixed, int((sides[0].hashes == sides[1].hashes).sum()))
+    return SplitSurvey(split, *sides, mixed, int((sides[0].hashes == sides[1].hashes).sum()))
 
 
 class _Counter:
@@ -114,13 +114,13 @@ class _Counter:
             had, has = (Counter(one.split() if words else one) for one in (text, given))
             self._lost_symbols.update((had - has).keys())
 
-    def side(self) -> Side:
+    def side(self) -> SideSurvey:
         """Return the counts."""
         columns = (self._characters, self._words, self._tokens, self._lost)
         characters, words, tokens, lost = (np.array(column, np.int64) for column in columns)
         hashes = np.array(self._hashes, np.uint64)
         tokens = None if self._tokenizer is None else tokens
-        return Side(
+        return SideSurvey(
             characters,
             words,
             tokens,

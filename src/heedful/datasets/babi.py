@@ -11,8 +11,8 @@ from typing import NamedTuple, final
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 from heedful.datasets.synthetic import PART
 from heedful.errors import HeedfulError
 
@@ -60,10 +60,10 @@ Story = list[Question]
 class Babi(DataSet):
     """One task with 1,000 questions to train on, of which those of the last tenth of the stories are dev."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, place: FileLocation) -> None:
         self._number = int(name.removeprefix(PREFIX))
         what = TASKS[self._number][0].replace("-", " ")
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description=f"questions about stories: {what}; 1,000 to train and choose on",
             licence="CC BY 3.0 (Facebook)",

@@ -18,8 +18,8 @@ from heedful.datasets import (
     sigmorphon,
     snips,
 )
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, default_cache
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, default_cache
 from heedful.datasets.synthetic import SPLITS, SyntheticTask, task_pairs
 from heedful.datasets.synthetic_tasks import CORE_TASKS
 from heedful.errors import ConfigError
@@ -35,7 +35,7 @@ class Synthetic(DataSet):
 
     def __init__(self, task: SyntheticTask, pairs: int) -> None:
         self._task = task
-        self.about = About(
+        self.about = DataSetFacts(
             name=task.name,
             description=self._task.description,
             licence="none needed",
@@ -59,7 +59,7 @@ class _Published(NamedTuple):
     """Data sets whose files are published in one place."""
 
     names: Collection[str]
-    of: Callable[[str, Place], DataSet]
+    of: Callable[[str, FileLocation], DataSet]
     base_url: str
     cache: str  # the folder of their downloads
 
@@ -105,7 +105,7 @@ def get(
     for published in PUBLISHED:
         if name in published.names:
             cache = (cache or default_cache()) / published.cache
-            return published.of(name, Place(base_url or published.base_url, folder, cache))
+            return published.of(name, FileLocation(base_url or published.base_url, folder, cache))
     if name == fsdd.NAME:
         return fsdd.DigitStrings(folder, pairs)
     if name in tasks:

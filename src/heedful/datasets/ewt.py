@@ -10,8 +10,8 @@ from typing import final
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 from heedful.errors import HeedfulError
 
 COMMIT = "15d613d8447b3478787d4c278730a1e48a945efb"
@@ -35,8 +35,8 @@ COLUMNS = 10
 class Ewt(DataSet):
     """Sentences of weblogs, newsgroups, mails, reviews and answers; a tag for each word."""
 
-    def __init__(self, name: str, place: Place) -> None:
-        self.about = About(
+    def __init__(self, name: str, place: FileLocation) -> None:
+        self.about = DataSetFacts(
             name=name,
             description="parts of speech of English web text: 12,544 sentences, 17 tags",
             licence="CC BY-SA 4.0 (annotations; the texts are those of the English Web Treebank)",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from heedful.data.corpus import Pair
-from heedful.datasets.named import About, DataSet
+from heedful.datasets.named import DataSet, DataSetFacts
 from heedful.errors import ConfigError, HeedfulError
 
 NAME = "fsdd-strings"
@@ -25,7 +25,7 @@ TAKE = re.compile(r"(?P<digit>\d)_(?P<speaker>[a-z]+)_\d+\.wav")
 ARCHIVE, FOLDER = "recordings.zip", "recordings"
 
 
-class Take(NamedTuple):
+class Recording(NamedTuple):
     """A recording of one digit, and its path as a source line names it."""
 
     path: str
@@ -38,7 +38,7 @@ class DigitStrings(DataSet):
 
     def __init__(self, folder: Path | None, pairs: int) -> None:
         """Prepare the data set; `folder` holds recordings/ or recordings.zip, `pairs` counts the strings of train."""
-        self.about = About(
+        self.about = DataSetFacts(
             name=NAME,
             description=f"spoken digits, {SHORTEST} to {LONGEST} in a string: .wav files to words",
             licence="CC BY-SA 4.0 (Jakobovski/free-spoken-digit-dataset)",
@@ -77,7 +77,7 @@ class DigitStrings(DataSet):
         raise HeedfulError(f"{self._folder} has neither {FOLDER}/ nor {ARCHIVE}.", hint=hint)
 
 
-def read_takes(place: Path) -> dict[str, list[Take]]:
+def read_takes(place: Path) -> dict[str, list[Recording]]:
     """Read the takes of each speaker in the order of their names, from a folder or an archive of .wav files."""
     if place.is_dir():
         names = [path.name for path in place.iterdir()]
@@ -87,14 +87,14 @@ def read_takes(place: Path) -> dict[str, list[Take]]:
                 names = archive.namelist()
         except zipfile.BadZipFile as error:
             raise HeedfulError(f"{place} cannot be read: {error}.", hint="Copy it again.") from None
-    takes: dict[str, list[Take]] = {}
+    takes: dict[str, list[Recording]] = {}
     for name in sorted(names):
         if found := TAKE.fullmatch(name.rsplit("/", 1)[-1]):
-            takes.setdefault(found["speaker"], []).append(Take(f"{place}/{name}", int(found["digit"])))
+            takes.setdefault(found["speaker"], []).append(Recording(f"{place}/{name}", int(found["digit"])))
     return takes
 
 
-def strings(voices: Sequence[Sequence[Take]], seed: str) -> Iterator[Pair]:
+def strings(voices: Sequence[Sequence[Recording]], seed: str) -> Iterator[Pair]:
     """Yield endless strings of digits, of each speaker in turn; a function of the takes and the seed."""
     rng = random.Random(f"{NAME} {seed}")
     streams = [_shuffled(voice, rng) for voice in voices]
@@ -104,7 +104,7 @@ def strings(voices: Sequence[Sequence[Take]], seed: str) -> Iterator[Pair]:
             yield Pair(" ".join(take.path for take in takes), " ".join(WORDS[take.digit] for take in takes))
 
 
-def _shuffled(takes: Sequence[Take], rng: random.Random) -> Iterator[Take]:
+def _shuffled(takes: Sequence[Recording], rng: random.Random) -> Iterator[Recording]:
     """Yield all takes in a random order, again and again."""
     while True:
         yield from rng.sample(takes, len(takes))

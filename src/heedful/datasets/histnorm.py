@@ -11,8 +11,8 @@ from typing import NamedTuple, final
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 
 COMMIT = "0eac17927d3a3fa5cc4e2472d57f3acca41c6655"
 REPOSITORY = f"https://raw.githubusercontent.com/coastalcph/histnorm/{COMMIT}"
@@ -48,11 +48,11 @@ BASE_URLS = {  # by name
 class Histnorm(DataSet):
     """One of the data sets; spelt in characters."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, place: FileLocation) -> None:
         self._stem = name.removeprefix(PREFIX)
         self._corpus = CORPORA[self._stem]
         language = self._corpus.language.capitalize()
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description=f"historical spellings to modern ones: {self._corpus.what}",
             licence=self._corpus.licence,

@@ -10,8 +10,8 @@ from typing import final
 from heedful.data.corpus import Pair, read_pairs
 from heedful.data.lines import read_lines
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 BASE_URL = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1"
@@ -45,9 +45,9 @@ SHA256 = {  # of raw/STEM.LANGUAGE.gz as published
 class Multi30k(DataSet):
     """One direction of Multi30k. `test` is `test_2016`."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, place: FileLocation) -> None:
         _, self._source, self._target = name.split("-")
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description="captions of pictures: 29,000 pairs",
             licence="non-commercial research and education only (see the repository multi30k/dataset)",

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, final
 from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 from heedful.errors import HeedfulError
 
 COMMIT = "aa65f2c9fd65a1b7f31b96878da8912b8ff3f67c"
@@ -48,10 +48,10 @@ class TaggedSentence(NamedTuple):
 class MultiBooked(DataSet):
     """One language: words to the tags B-target, I-target, B-expression, I-expression and O."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, place: FileLocation) -> None:
         self._code = name.removeprefix(PREFIX)
         sizes = SIZES[self._code]
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description=f"targets and expressions of opinions in hotel reviews: {sizes['train']:,} sentences",
             licence="CC BY-NC 3.0: non-commercial use only",

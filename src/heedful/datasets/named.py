@@ -13,7 +13,7 @@ from heedful.datasets.download import DownloadProgress
 from heedful.errors import ConfigError
 
 
-class About(NamedTuple):
+class DataSetFacts(NamedTuple):
     """Facts about a data set, known before it is fetched."""
 
     name: str
@@ -29,7 +29,7 @@ class About(NamedTuple):
 class DataSet(ABC):
     """A named data set at its place. Nothing is fetched before it is asked for."""
 
-    about: About
+    about: DataSetFacts
 
     @abstractmethod
     def read(self, split: str) -> Iterable[Pair]:

@@ -23,7 +23,7 @@ class PublishedFile(NamedTuple):
 
 
 @final
-class Place:
+class FileLocation:
     """Location of a data set's files: a local copy, or the cache, into which they are downloaded at need."""
 
     def __init__(self, base_url: str, folder: Path | None, cache: Path) -> None:

@@ -11,8 +11,8 @@ from heedful.data.corpus import Pair
 from heedful.data.lines import read_lines
 from heedful.data.survey import text_hash
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 from heedful.errors import HeedfulError
 
 COMMIT = "d61ded09c99c0199d8c5bca946cd65864de2b296"
@@ -63,9 +63,9 @@ NAMES = tuple(CORPORA)
 class SentenceClassification(DataSet):
     """One of the data sets. Where no dev is published, a tenth of train is, chosen by the hash of the sentence."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, place: FileLocation) -> None:
         self._corpus = CORPORA[name]
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description=self._corpus.description,
             licence=RESEARCH,

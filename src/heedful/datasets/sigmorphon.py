@@ -9,8 +9,8 @@ from typing import final
 
 from heedful.data.corpus import Pair, read_pairs
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 
 COMMIT = "821bcdece5a47820872215969f275004b0abe80c"
 BASE_URL = f"https://raw.githubusercontent.com/sigmorphon/2021-task1/{COMMIT}/data"
@@ -50,11 +50,11 @@ NAMES = tuple(PREFIX + code for code in LANGUAGES)
 class Sigmorphon2021(DataSet):
     """One language of the shared task."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, place: FileLocation) -> None:
         self._code = name.removeprefix(PREFIX)
         language, self._level = LANGUAGES[self._code]
         lines = LINES[self._level]
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description=f"spelling to sound, level {self._level}: {lines['train']:,} words",
             licence="CC BY-SA 3.0 (Wiktionary, through WikiPron)",

@@ -10,8 +10,8 @@ from typing import final
 
 from heedful.data.corpus import Pair, read_pairs
 from heedful.datasets.download import DownloadProgress
-from heedful.datasets.named import About, DataSet
-from heedful.datasets.published import Place, PublishedFile
+from heedful.datasets.named import DataSet, DataSetFacts
+from heedful.datasets.published import FileLocation, PublishedFile
 from heedful.errors import HeedfulError
 
 COMMIT = "61f0307c729b1fad479ef1de94aa5ac5dee601b0"
@@ -26,9 +26,9 @@ SPLITS = {"train": ("train", 13_084), "dev": ("valid", 700), "test": ("test", 70
 class Snips(DataSet):
     """Words of a command to BIO tags of 39 kinds of details, or to one of seven intents."""
 
-    def __init__(self, name: str, place: Place) -> None:
+    def __init__(self, name: str, place: FileLocation) -> None:
         slots = name == "snips-slots"
-        self.about = About(
+        self.about = DataSetFacts(
             name=name,
             description=f"voice commands: {'words that are details, 39 kinds' if slots else 'what is meant, 7 labels'}",
             licence="CC0 1.0 (the commands; cite Coucke 2018); none stated for the tokenised files",

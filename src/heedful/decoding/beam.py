@@ -11,12 +11,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from heedful.decoding.constraints import Banks
+from heedful.decoding.constraints import PhraseBanks
+from heedful.decoding.forbidden import ForbiddenTokens
 from heedful.decoding.search import (
     NEVER,
     BeamSelection,
     Continuations,
-    Forcing,
+    ForcedTokens,
     Hypothesis,
     Request,
     Step,
@@ -24,7 +25,6 @@ from heedful.decoding.search import (
     length_penalty,
     log_probabilities,
 )
-from heedful.decoding.vetoes import Vetoes
 from heedful.models.interface import State
 from heedful.text.vocabulary import BOS, EOS
 
@@ -39,8 +39,8 @@ class BeamState(NamedTuple):
     remaining: Tensor  # [B] hypotheses that are still to be found
     goal: Tensor  # [B] score that an unfinished beam must be able to beat; -inf while fewer than n_best are found
     longest: Tensor  # [B] the length penalty of the longest output
-    banks: Banks | None  # of required phrases
-    vetoes: Vetoes | None  # of what may not be emitted
+    banks: PhraseBanks | None  # of required phrases
+    vetoes: ForbiddenTokens | None  # of what may not be emitted
 
     def only(self, rows: list[int]) -> "BeamState":
         """Return the state of the sentences in these rows."""
@@ -60,7 +60,7 @@ def beam_search(
     if n_best > beam:
         raise ValueError(f"`n_best` must be at most `beam` ({beam}), but is {n_best}.")
     found: list[list[Hypothesis]] = [[] for _ in requests]
-    forcing = Forcing(requests)
+    forcing = ForcedTokens(requests)
     current = _begin(requests, beam, alpha, state.device)
     tokens = torch.full((len(requests) * beam,), BOS, device=state.device)
     unmoved = torch.arange(beam, device=state.device)
@@ -91,12 +91,12 @@ def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.d
     remaining = torch.full((len(requests),), beam, device=device)
     lengths = torch.tensor([request.max_length + 1 for request in requests], dtype=torch.float64, device=device)
     longest = torch.as_tensor(length_penalty(lengths, alpha))
-    banks, vetoes = Banks.of(requests, beam, device), Vetoes.of(requests, beam, device)
+    banks, vetoes = PhraseBanks.of(requests, beam, device), ForbiddenTokens.of(requests, beam, device)
     sentences = list(range(len(requests)))
     return BeamState(sentences, nothing.long(), nothing, log_p, remaining, goal, longest, banks, vetoes)
 
 
-def _extend(logits: Tensor, current: BeamState, forcing: Forcing, beam: int) -> tuple[Tensor, BeamState]:
+def _extend(logits: Tensor, current: BeamState, forcing: ForcedTokens, beam: int) -> tuple[Tensor, BeamState]:
     """Return the `beam` best continuations of each sentence, and the beam [B K] that each extends.
 
     They are among the `beam` best of each of its rows, so that nothing else is made of all [N V] than log p.

@@ -19,7 +19,7 @@ MOST_PHRASES = 10  # of one sentence; the exact count of tokens still needed loo
 Phrase = tuple[int, ...]
 
 
-class Plan(NamedTuple):
+class PhrasePlan(NamedTuple):
     """The phrases of one sentence as automata. A phrase that stands inside another one is left to that one."""
 
     phrases: list[Phrase]
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
         return [table[at][symbol] for table, at in zip(self.following, positions, strict=True)]
 
 
-def plan(phrases: Sequence[Sequence[int]]) -> Plan:
+def plan(phrases: Sequence[Sequence[int]]) -> PhrasePlan:
     """Automata for phrases, none of them empty. Raises ValueError for more than MOST_PHRASES."""
     different = sorted(set(map(tuple, phrases)), key=lambda phrase: (len(phrase), phrase))
     kept = [one for n, one in enumerate(different) if not any(_inside(one, other) for other in different[n + 1 :])]
@@ -47,7 +47,7 @@ def plan(phrases: Sequence[Sequence[int]]) -> Plan:
         raise ValueError(f"`phrases` may hold at most {MOST_PHRASES} different ones, but holds {len(kept)}.")
     alphabet = sorted({token for phrase in kept for token in phrase})
     following = [_automaton(phrase, alphabet) for phrase in kept]
-    return Plan(kept, alphabet, following, _shortest(kept))
+    return PhrasePlan(kept, alphabet, following, _shortest(kept))
 
 
 def fewest_tokens(required: Sequence[Sequence[int]], prefix: Sequence[int] = ()) -> int:
@@ -59,7 +59,7 @@ def fewest_tokens(required: Sequence[Sequence[int]], prefix: Sequence[int] = ())
     return len(prefix) + automata.needed(positions)
 
 
-class Banks(NamedTuple):
+class PhraseBanks(NamedTuple):
     """The sentences still searched, and how far each beam has come in each phrase.
 
     A position is the longest suffix of the output that begins the phrase [Knuth 1977]; a complete phrase stays so.
@@ -74,7 +74,7 @@ class Banks(NamedTuple):
     positions: Int[Tensor, "B K P"]
 
     @classmethod
-    def of(cls, requests: Sequence[Request], beams: int, device: torch.device) -> "Banks | None":
+    def of(cls, requests: Sequence[Request], beams: int, device: torch.device) -> "PhraseBanks | None":
         """Make the state before the first token; None where no request has a phrase."""
         if not any(request.required for request in requests):
             return None
@@ -103,7 +103,7 @@ class Banks(NamedTuple):
 
     def choose(
         self, log_p: Float[Tensor, "N V"], so_far: Float[Tensor, "B K"], forced: Sequence[int] | None, position: int
-    ) -> "tuple[BeamSelection, Banks]":
+    ) -> "tuple[BeamSelection, PhraseBanks]":
         """Choose the best candidates of each bank in turn; return them and the banks after them.
 
         Candidates are the best continuations of all, the best one of each beam, and those that go on in a phrase. Bank
@@ -129,9 +129,9 @@ class Banks(NamedTuple):
         after = BeamSelection(flat // n_symbols, flat % n_symbols, gained, scores.gather(1, turn))
         return after, self._replace(positions=chosen)
 
-    def keep(self, rows: list[int]) -> "Banks":
+    def keep(self, rows: list[int]) -> "PhraseBanks":
         """Keep these sentences only."""
-        return Banks(*(part[rows] for part in self))
+        return PhraseBanks(*(part[rows] for part in self))
 
     def _candidates(self, totals: Float[Tensor, "B K V"]) -> Int[Tensor, "B C"]:
         """List the candidates as indices into K * V, in ascending order; some may be there twice."""
@@ -155,7 +155,7 @@ class Banks(NamedTuple):
         return self.following[sentence, phrase, before, symbol[:, :, None]]
 
     def _needed(self, positions: Int[Tensor, "B C P"]) -> Int[Tensor, "B C"]:
-        """Compute `Plan.needed` for all candidates."""
+        """Compute `PhrasePlan.needed` for all candidates."""
         n, n_phrases = self.lengths.shape
         unmet = positions < self.lengths[:, None]
         bit = 1 << torch.arange(n_phrases, device=positions.device)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.layers.product import Readout
+from heedful.layers.inference_linear import Readout
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.models.recording import is_recording
 

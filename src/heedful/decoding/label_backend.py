@@ -20,7 +20,7 @@ from heedful.decoding.search import NEVER, Hypothesis, Request, log_probabilitie
 from heedful.decoding.segments import in_batches
 from heedful.errors import ConfigError, HeedfulError, counted
 from heedful.models.device import device_of
-from heedful.models.inference import Prepared, for_inference
+from heedful.models.inference import PreparedCopies, for_inference
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import recorded_maps
 from heedful.text.vocabulary import EOS, UNK
@@ -38,14 +38,14 @@ class EncoderOnlyBackend(Backend):
         self,
         model: EncoderOnly,
         search: SearchConfig,
-        prepared: Prepared[EncoderOnly, EncoderOnly] | None = None,
+        prepared: PreparedCopies[EncoderOnly, EncoderOnly] | None = None,
     ) -> None:
         """Prepare a backend. Raises ConfigError for settings of search that need a decoder."""
         for name in unused_without_decoder(search, self.searched):
             message = f"`search.{name}` needs a decoder, but this model is encoder-only."
             raise ConfigError(message, hint=f"Leave search.{name} out.")
         self.model, self.search = model, search
-        self.prepared = Prepared(model, for_inference) if prepared is None else prepared
+        self.prepared = PreparedCopies(model, for_inference) if prepared is None else prepared
 
     @abstractmethod
     def found(self, prediction: Prediction, n_best: int) -> list[list[Hypothesis]]:
@@ -148,7 +148,7 @@ class CTCBackend(EncoderOnlyBackend):
         self,
         model: EncoderOnly,
         search: SearchConfig,
-        prepared: Prepared[EncoderOnly, EncoderOnly] | None = None,
+        prepared: PreparedCopies[EncoderOnly, EncoderOnly] | None = None,
         *,
         by_best_path: bool = False,
     ) -> None:

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from heedful.decoding.config import SampleSearch, SearchConfig
 from heedful.decoding.constraints import MOST_PHRASES, fewest_tokens
+from heedful.decoding.forbidden import BANNED, START, PieceParts, forbidding, units_of
 from heedful.decoding.search import Request
-from heedful.decoding.vetoes import BANNED, START, PieceParts, forbidding, units_of
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.interface import Tokenizer
 from heedful.text.normalise import is_blank
@@ -30,7 +30,7 @@ class OutputRules(NamedTuple):
 
 
 @final
-class Requesting:
+class RequestBuilder:
     """Makes requests of rules. Raises ConfigError, naming the line, for what no output could keep, and HeedfulError
     for what only the length of this line forbids.
 

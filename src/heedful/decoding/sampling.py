@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from heedful.decoding.greedy import follow
 from heedful.decoding.search import Continuations, Hypothesis, Request, Step, only_forced
-from heedful.decoding.stepping import follow
 from heedful.models.interface import State
 
 

@@ -48,7 +48,7 @@ def length_penalty(length: int | Tensor, alpha: float) -> float | Tensor:
 
 
 @final
-class Forcing:
+class ForcedTokens:
     """Positions at which a request has no choice: those of the prefix, and the end at the greatest length."""
 
     def __init__(self, requests: Sequence[Request]) -> None:

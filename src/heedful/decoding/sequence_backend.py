@@ -13,14 +13,14 @@ from heedful.data.batch import Batch, collate
 from heedful.decoding.backend import END, Backend, Ids, Pair
 from heedful.decoding.beam import beam_search
 from heedful.decoding.config import BeamSearch, MBRSearch, SampleSearch, SearchConfig
+from heedful.decoding.greedy import greedy_search
 from heedful.decoding.sampling import sample
 from heedful.decoding.search import Hypothesis, Request, Step
 from heedful.decoding.segments import in_batches
-from heedful.decoding.shortlist import Narrow, Shortlist
-from heedful.decoding.stepping import greedy_search
+from heedful.decoding.shortlist import Shortlist, ShortlistVocabulary
 from heedful.errors import ConfigError
 from heedful.models.device import device_of
-from heedful.models.inference import Prepared, Searchable, searchable
+from heedful.models.inference import PreparedCopies, SearchableModel, searchable
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.models.recording import recorded_maps
 from heedful.seeds import seed_of
@@ -44,13 +44,13 @@ class SequenceBackend(Backend):
         search: SearchConfig,
         text_of: Callable[[list[int]], str],
         shortlist: Shortlist | None = None,
-        prepared: Prepared[Seq2Seq, Searchable] | None = None,
+        prepared: PreparedCopies[Seq2Seq, SearchableModel] | None = None,
     ) -> None:
         """Prepare a backend. `text_of` gives the text of ids, which MBR compares. `shortlist` is that of the bundle,
         used where the settings turn it on. `prepared` holds the copies for inference, where there are some already.
         """
         self.model, self.search, self.text_of, self.shortlist = model, search, text_of, shortlist
-        self.prepared = Prepared(model, searchable) if prepared is None else prepared
+        self.prepared = PreparedCopies(model, searchable) if prepared is None else prepared
 
     @property
     def longest(self) -> int | None:
@@ -120,7 +120,7 @@ class SequenceBackend(Backend):
 
     def _batch(
         self,
-        ready: Searchable,
+        ready: SearchableModel,
         shortlist: Shortlist | None,
         sources: Sequence[Ids],
         requests: Sequence[Request],
@@ -197,11 +197,11 @@ def _sampled(encoded: "_Encoded", search: SampleSearch, n: int) -> list[list[Hyp
 class _Encoded(NamedTuple):
     """Encoded sources and what is asked of them, in the numbers of the vocabulary that is searched."""
 
-    ready: Searchable
+    ready: SearchableModel
     memory: Memory
     sources: list[Ids]
     requests: list[Request]
-    narrow: Narrow | None
+    narrow: ShortlistVocabulary | None
 
     def repeated(self, n: int) -> "_Encoded":
         """Repeat each sentence n times, one after the other."""

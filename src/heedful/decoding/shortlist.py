@@ -18,7 +18,7 @@ from heedful.errors import HeedfulError
 from heedful.models.interface import State
 from heedful.models.weights import read_tensors, write_tensors
 from heedful.records.checksums import check_file, checksum
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import PAD, SPECIALS
 
@@ -45,7 +45,7 @@ class Shortlist(NamedTuple):
         allowed[self.likely[list(source)].flatten().clamp(min=PAD)] = True  # -1 becomes a special id
         return allowed
 
-    def narrow(self, sources: Sequence[Sequence[int]], requests: Sequence[Request]) -> "Narrow":
+    def narrow(self, sources: Sequence[Sequence[int]], requests: Sequence[Request]) -> "ShortlistVocabulary":
         """Collect the ids that each of these sentences may emit: its own candidates, and those that its request needs.
 
         [L'Hostis 2016; Jean 2015, 3.3] It does not depend on the other sentences of the batch.
@@ -54,10 +54,10 @@ class Shortlist(NamedTuple):
         for row, request in enumerate(requests):
             allowed[row, [*request.prefix, *(token for phrase in request.required for token in phrase)]] = True
         ids = allowed.any(dim=0).nonzero()[:, 0]
-        return Narrow(ids, allowed[:, ids])
+        return ShortlistVocabulary(ids, allowed[:, ids])
 
 
-class Narrow(NamedTuple):
+class ShortlistVocabulary(NamedTuple):
     """A vocabulary of U ids for one batch. The special ids keep their numbers, so search need not know of it."""
 
     ids: Int[Tensor, " U"]  # ascending; the first are the special ids
@@ -80,9 +80,9 @@ class Narrow(NamedTuple):
         ids = self.ids.tolist()
         return [one._replace(ids=[ids[number] for number in one.ids]) for one in hypotheses]
 
-    def start(self, state: State, beams: int) -> "NarrowState":
+    def start(self, state: State, beams: int) -> "ShortlistState":
         """Return the start state of a model, together with the ids that each of its sentences may emit."""
-        return NarrowState(state, self.allowed.to(state.device), beams)
+        return ShortlistState(state, self.allowed.to(state.device), beams)
 
     def step(
         self, model_step: Callable[[State, Tensor], tuple[Tensor, State]], logits: Callable[[Tensor], Tensor]
@@ -94,7 +94,7 @@ class Narrow(NamedTuple):
         ids = self.ids
 
         def step(state: State, tokens: Tensor) -> tuple[Tensor, State]:
-            assert isinstance(state, NarrowState)
+            assert isinstance(state, ShortlistState)
             hidden, after = model_step(state.inner, ids[tokens])
             mask = state.allowed.repeat_interleave(state.beams, dim=0)
             return logits(hidden).masked_fill(~mask, float("-inf")), state.after(after)
@@ -103,7 +103,7 @@ class Narrow(NamedTuple):
 
 
 @final
-class NarrowState(State):
+class ShortlistState(State):
     """A model's state, and the ids that each sentence may emit."""
 
     def __init__(self, inner: State, allowed: Bool[Tensor, "B U"], beams: int) -> None:
@@ -113,15 +113,15 @@ class NarrowState(State):
     def device(self) -> torch.device:
         return self.inner.device
 
-    def after(self, inner: State) -> "NarrowState":
+    def after(self, inner: State) -> "ShortlistState":
         """Return the state of the same sentences after a step."""
-        return NarrowState(inner, self.allowed, self.beams)
+        return ShortlistState(inner, self.allowed, self.beams)
 
-    def reorder(self, rows: Int[Tensor, " N"]) -> "NarrowState":
+    def reorder(self, rows: Int[Tensor, " N"]) -> "ShortlistState":
         inner, sentences = self.inner.reorder(rows), rows.view(-1, self.beams)[:, 0] // self.beams
         if len(sentences) == len(self.allowed):  # beams moved within their sentences only
             return self.after(inner)
-        return NarrowState(inner, self.allowed[sentences], self.beams)
+        return ShortlistState(inner, self.allowed[sentences], self.beams)
 
 
 def shortlist_of(likely: Int[Tensor, "V_source k"], frequent: Sequence[int], target_size: int) -> Shortlist:

@@ -12,7 +12,7 @@ import torch
 
 from heedful.decoding.backend import TRACED_LENGTHS, Backend
 from heedful.decoding.config import SearchConfig, with_changes
-from heedful.decoding.rules import OutputRules, Requesting
+from heedful.decoding.rules import OutputRules, RequestBuilder
 from heedful.decoding.search import Hypothesis, Request
 from heedful.decoding.segments import Segment, join_segments, segment_line, tokens_of
 from heedful.decoding.translation import Scored, Translation
@@ -129,7 +129,7 @@ class Translator:
         first_line: int,
     ) -> list[Request]:
         """Make a request for each segment; a prefix is for the first segment of a line."""
-        request = Requesting(self.tokenizers.target, self.search, self.backend.longest)
+        request = RequestBuilder(self.tokenizers.target, self.search, self.backend.longest)
         requests = []
         for number, segment in enumerate(segments):
             place, of_one = f"Line {segment.line + first_line}", of_line[segment.line]

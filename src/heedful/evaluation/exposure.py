@@ -59,7 +59,7 @@ class Exposure(NamedTuple):
     after_error: list[AfterError]
 
 
-class Followed(NamedTuple):
+class FollowedTarget(NamedTuple):
     """One target, and what the model made of it: ids without BOS and EOS, but for `forced`."""
 
     target: Ids
@@ -106,13 +106,13 @@ def exposure(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int = 1
         hint = f"Take a position from 1 to {longest}."
         raise HeedfulError(f"No target has a token at position {error_at}, so none can be wrong there.", hint=hint)
     model.eval()
-    followed: list[Followed] = []
+    followed: list[FollowedTarget] = []
     for numbers in batches([max(map(len, pair)) for pair in pairs], max_tokens):
         followed += _follow(model, [pairs[number] for number in numbers], error_at)
     return summarise(followed, error_at)
 
 
-def summarise(followed: Sequence[Followed], error_at: int) -> Exposure:
+def summarise(followed: Sequence[FollowedTarget], error_at: int) -> Exposure:
     """Compute the shares that outputs come to."""
     forced = [_right(one.forced, one.target, end=()) for one in followed]
     free = [_right(one.free, one.target) for one in followed]
@@ -134,7 +134,7 @@ def summarise(followed: Sequence[Followed], error_at: int) -> Exposure:
     )
 
 
-def _after_error(followed: Sequence[Followed], error_at: int) -> list[AfterError]:
+def _after_error(followed: Sequence[FollowedTarget], error_at: int) -> list[AfterError]:
     gold, wrong = [], []
     for one in followed:
         if one.after_gold is not None and one.after_wrong is not None:
@@ -164,7 +164,7 @@ def _right(output: Ids, target: Ids, end: Ids = (EOS,)) -> list[bool]:
 
 
 @torch.inference_mode()
-def _follow(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int) -> list[Followed]:
+def _follow(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int) -> list[FollowedTarget]:
     batch = collate([(list(source), list(target)) for source, target in pairs], range(len(pairs)))
     said = _behind_gold(model, batch.to(device_of(model)), error_at)
     go_on = _continuing(model)
@@ -176,7 +176,9 @@ def _follow(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int) -> 
     wrong = go_on(asked, wrong_prefixes, [targets[number] for number in reaching])
     after_gold, after_wrong = dict(zip(reaching, gold, strict=True)), dict(zip(reaching, wrong, strict=True))
     return [
-        Followed(target, said.best[number][: len(target) + 1], free, after_gold.get(number), after_wrong.get(number))
+        FollowedTarget(
+            target, said.best[number][: len(target) + 1], free, after_gold.get(number), after_wrong.get(number)
+        )
         for number, (target, free) in enumerate(zip(targets, go_on(sources, [()] * len(pairs), targets), strict=True))
     ]
 

@@ -28,7 +28,7 @@ from heedful.layers.sublayer import Sublayer
 from heedful.models.bundle import Bundle
 from heedful.models.transformer import Transformer
 from heedful.models.transformer_config import TransformerConfig
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 from heedful.text.tokenizer import Tokenizer, Tokenizers, load_tokenizers
 from heedful.text.vocabulary import BOS, EOS, SPECIALS, UNK
 

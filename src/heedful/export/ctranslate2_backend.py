@@ -27,7 +27,7 @@ ENGINE = "The engine ctranslate2"
 HINT = "Use the native engine."
 
 
-class Wanted(NamedTuple):
+class SourceRequest(NamedTuple):
     """Request to the library for one source: its tokens, the most tokens of an output, and those it must begin with."""
 
     source: list[str]
@@ -97,12 +97,12 @@ class CTranslate2Backend(Backend):
         tokens = self.reader.source_tokens
         return self._score([([tokens[i] for i in source], list(target)) for source, target in pairs])
 
-    def _wanted(self, source: Ids, request: Request) -> Wanted:
+    def _wanted(self, source: Ids, request: Request) -> SourceRequest:
         tokens = [self.reader.source_tokens[index] for index in source]
         prefix = [self.reader.target_tokens[index] for index in request.prefix]
-        return Wanted(tokens, request.max_length, prefix)
+        return SourceRequest(tokens, request.max_length, prefix)
 
-    def _results(self, wanted: Sequence[Wanted], n_best: int) -> list[Any]:
+    def _results(self, wanted: Sequence[SourceRequest], n_best: int) -> list[Any]:
         """Search by the library for each source, in batches."""
         # A shortlist holds for a whole batch, so that smaller batches leave shorter ones: a tenth quicker on Multi30k.
         budget = self.search.max_tokens // self.search.beam // (2 if self.search.shortlist else 1)
@@ -114,16 +114,16 @@ class CTranslate2Backend(Backend):
         results = {n: r.result() for group, some in pending for n, r in zip(group, some, strict=True)}
         return [results[n] for n in range(len(wanted))]
 
-    def _start_batch(self, opened: Any, wanted: list[Wanted], enough: int) -> list[Any]:
+    def _start_batch(self, opened: Any, wanted: list[SourceRequest], enough: int) -> list[Any]:
         """Search all at once: an output may be as long as the longest may, and its EOS behind it."""
         return self._start(opened, wanted, enough, 1 + max(one.longest for one in wanted), [])
 
-    def _start_alone(self, opened: Any, wanted: Wanted) -> Any:
+    def _start_alone(self, opened: Any, wanted: SourceRequest) -> Any:
         """Search without PAD and BOS, and stop where EOS is forced: what is unfinished then has all of its tokens."""
         return self._start(opened, [wanted], self.search.beam, wanted.longest, [PAD, BOS])[0]
 
     def _start(
-        self, opened: Any, wanted: list[Wanted], enough: int, longest: int, forbidden: Sequence[int]
+        self, opened: Any, wanted: list[SourceRequest], enough: int, longest: int, forbidden: Sequence[int]
     ) -> list[Any]:
         """Start searches that go on in the background, for at least `enough` hypotheses each."""
         return opened.translate_batch(
@@ -142,7 +142,7 @@ class CTranslate2Backend(Backend):
             asynchronous=True,
         )
 
-    def _is_allowed(self, result: Any, wanted: Wanted) -> bool:
+    def _is_allowed(self, result: Any, wanted: SourceRequest) -> bool:
         """Return whether our search could have found these: none too long, and none with PAD or BOS."""
         never = {self.reader.target_tokens[PAD], self.reader.target_tokens[BOS]}
         return all(
@@ -158,7 +158,7 @@ class CTranslate2Backend(Backend):
             hypotheses.append(self._hypothesis([self.reader.target_ids[token] for token in text], log_p))
         return self._ranked(hypotheses)
 
-    def _rescored(self, some: list[tuple[Wanted, list[Hypothesis]]]) -> list[list[Hypothesis]]:
+    def _rescored(self, some: list[tuple[SourceRequest, list[Hypothesis]]]) -> list[list[Hypothesis]]:
         """Return the same outputs with the log-probability of each token, if these are wanted, and their exact sums."""
         log_p = iter(self._score([(wanted.source, one.ids) for wanted, found in some for one in found]))
         rescored = []

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.export.extras import package
+from heedful.export.optional_packages import package
 from heedful.text.vocabulary import EOS
 
 MAP = "vmap.txt"  # the library's name for a lexical shortlist

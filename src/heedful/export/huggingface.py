@@ -25,7 +25,7 @@ from heedful.export.parity import FLOAT32, Engine, Tolerance
 from heedful.models.bundle import Bundle
 from heedful.models.transformer_config import TransformerConfig
 from heedful.models.weights import FILE, weights_of, write_tensors
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 from heedful.text.vocabulary import BOS, EOS, PAD
 

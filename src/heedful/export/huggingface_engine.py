@@ -14,7 +14,7 @@ from heedful.decoding.backend import END
 from heedful.decoding.config import BeamSearch
 from heedful.decoding.search import length_penalty
 from heedful.decoding.translation import Candidate, Token, Translation
-from heedful.export.extras import package
+from heedful.export.optional_packages import package
 
 ROWS = 32  # lines that are translated at once
 

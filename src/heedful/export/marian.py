@@ -24,11 +24,11 @@ from heedful.config import Layer, Tree, resolve, to_tree
 from heedful.datasets.catalogue import IMPORTED
 from heedful.decoding.config import require_beam_search, search_of, with_changes
 from heedful.errors import ConfigError, HeedfulError
-from heedful.export.extras import package
 from heedful.export.huggingface_engine import TransformersEngine
 from heedful.export.huggingface_weights import NORM_EPSILON, imported_weights
+from heedful.export.optional_packages import package
+from heedful.export.output_folder import prepared_place, put_in_place, refuse_existing
 from heedful.export.parity import Parity, compare_engines, write_parity
-from heedful.export.place import prepared_place, put_in_place, refuse_existing
 from heedful.models.bundle import Bundle, write_bundle
 from heedful.models.kinds import build_model
 from heedful.models.transformer_config import TransformerConfig

@@ -13,10 +13,10 @@ from typing import Any
 
 import heedful
 from heedful.config import Layer, resolve
-from heedful.export.extras import package
 from heedful.export.onnx_graph import weights_in
 from heedful.export.onnx_runner import ENCODER, STEP, open_export, tokenizers_fact
 from heedful.export.onnx_transformer import encoder_graph, step_graph
+from heedful.export.optional_packages import package
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.models.bundle import Bundle
 from heedful.models.interface import Seq2Seq

@@ -16,8 +16,8 @@ from heedful.decoding.config import search_of
 from heedful.decoding.sequence_backend import SequenceBackend
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError, HeedfulError
-from heedful.export.extras import package
-from heedful.layers.product import Readout
+from heedful.export.optional_packages import package
+from heedful.layers.inference_linear import Readout
 from heedful.models.interface import Memory, Seq2Seq, State
 from heedful.models.recording import is_recording
 from heedful.text.tokenizer import Tokenizers, load_tokenizers

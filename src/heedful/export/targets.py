@@ -26,14 +26,14 @@ from heedful.config import read_toml
 from heedful.decoding.config import search_of, with_changes
 from heedful.decoding.shortlist import Shortlist, save_shortlist
 from heedful.errors import ConfigError, HeedfulError
-from heedful.export.extras import package
+from heedful.export.optional_packages import package
+from heedful.export.output_folder import prepared_place, put_in_place
 from heedful.export.parity import Engine, Parity, Tolerance, compare_engines, write_parity
-from heedful.export.place import prepared_place, put_in_place
 from heedful.models.bundle import Bundle
 from heedful.models.transformer_config import TransformerConfig
 from heedful.records.checksums import SUMS, check_file, check_files, refuse_special_files, write_checksums
 from heedful.tasks.table import translator_of
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 from heedful.text.tokenizer import Tokenizers
 
 FORMAT = 1

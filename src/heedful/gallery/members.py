@@ -138,7 +138,7 @@ MEMBERS: tuple[Facts, ...] = (
     (
         "structured", "structured", "r constant queries", "padding", SOFTMAX, SUM,
         "A = softmax(W_2 tanh(W_1 H^T)), M = A H, |A A^T - I|^2", "Lin 2017, Eq. 6-8",
-        ("attention.Pooling", "attention.overlap_penalty", "gallery.pooling.poolings.Structured"),
+        ("attention.Pooling", "attention.overlap_penalty", "gallery.pooling.poolings.StructuredPooling"),
         "Short sentences: there are not enough different positions for r rows, and the penalty cannot reach 0.",
     ),
     (
@@ -194,7 +194,7 @@ MEMBERS: tuple[Facts, ...] = (
         "s ~ softmax; grad log p(y|s) + (log p(y|s) - b) grad log p(s)", "Xu 2015, 4.1",
         (
             "attention.Sample", "attention.attend_drawn", "gallery.pooling.reinforce.reinforce",
-            "gallery.pooling.one_query.HardReading",
+            "gallery.pooling.query_pooling.HardPooling",
         ),
         "Quick training: the gradient is unbiased and noisy, also with a baseline.",
     ),

@@ -118,14 +118,14 @@ def to_pharaoh(links: Iterable[Link]) -> str:
     return " ".join(f"{source}-{target}" for source, target in links)
 
 
-class Gold(NamedTuple):
+class GoldAlignment(NamedTuple):
     """A gold alignment of one pair; `possible` holds the sure links too."""
 
     sure: frozenset[Link]
     possible: frozenset[Link]
 
 
-def parse_gold(line: str, first: int = 0) -> Gold:
+def parse_gold(line: str, first: int = 0) -> GoldAlignment:
     """Read `0-0 1-2 3?3`: a dash is a sure link, ? or p a possible one; `first` is the first position's number.
 
     Raises HeedfulError for anything else.
@@ -142,7 +142,7 @@ def parse_gold(line: str, first: int = 0) -> Gold:
         possible.add(link)
         if found[2] == "-":
             sure.add(link)
-    return Gold(frozenset(sure), frozenset(possible))
+    return GoldAlignment(frozenset(sure), frozenset(possible))
 
 
 class Agreement(NamedTuple):
@@ -153,7 +153,7 @@ class Agreement(NamedTuple):
     in_sure: int = 0
     in_possible: int = 0
 
-    def add(self, links: Iterable[Link], gold: Gold) -> "Agreement":
+    def add(self, links: Iterable[Link], gold: GoldAlignment) -> "Agreement":
         """Add the counts of one more pair."""
         found = frozenset(links)
         return Agreement(
@@ -180,14 +180,14 @@ class Agreement(NamedTuple):
         return self.in_sure / self.sure if self.sure else 1.0
 
 
-class Ranked(NamedTuple):
+class RankedChoice(NamedTuple):
     """Agreement of one way of reading the attention with the gold alignment."""
 
     choice: AttentionChoice
     agreement: Agreement
 
 
-def rank_choices(examples: Iterable[tuple[Trace, PairUnits, Gold]]) -> list[Ranked]:
+def rank_choices(examples: Iterable[tuple[Trace, PairUnits, GoldAlignment]]) -> list[RankedChoice]:
     """Score every layer, head and shift on pairs whose alignment is known; the lowest AER first.
 
     Raises ValueError where there is no example.
@@ -200,4 +200,4 @@ def rank_choices(examples: Iterable[tuple[Trace, PairUnits, Gold]]) -> list[Rank
     if not counts:
         raise ValueError("`examples` must hold at least one pair with cross-attention, but holds none.")
     order = sorted(counts.items(), key=lambda item: (item[1].aer, item[0].layer, str(item[0].head), item[0].shift))
-    return [Ranked(choice, agreement) for choice, agreement in order]
+    return [RankedChoice(choice, agreement) for choice, agreement in order]

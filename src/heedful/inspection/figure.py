@@ -20,8 +20,8 @@ from matplotlib.font_manager import fontManager, get_font
 from matplotlib.patches import Rectangle
 
 from heedful.errors import ConfigError
+from heedful.inspection.colour_scale import LIGHT, css
 from heedful.inspection.labels import Axes, Head, allowed, axes, head_name, map_title, matrix
-from heedful.inspection.scale import LIGHT, css
 from heedful.text.output import write_output
 from heedful.trace import Map, Trace
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from heedful.inspection.colour_scale import DARK, LIGHT, css
 from heedful.inspection.labels import visible
-from heedful.inspection.scale import DARK, LIGHT, css
 from heedful.trace import Map, Trace
 
 EXACT_BYTES = 24 * 2**20  # up to this much float32 travels exactly; more is rounded to 1/255

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
+from heedful.inspection.colour_scale import DARK, LIGHT, STEPS, Colour, css, level
 from heedful.inspection.labels import Axes, Head, allowed, axes, head_name, map_title, matrix
-from heedful.inspection.scale import DARK, LIGHT, STEPS, Colour, css, level
 from heedful.trace import Trace
 
 _CELL = 18  # user units a cell

@@ -22,7 +22,7 @@ from heedful.errors import ConfigError, HeedfulError
 from heedful.models.config import ModelConfig
 from heedful.models.interface import Model
 from heedful.models.kinds import CORE_KINDS, Kinds
-from heedful.models.sizes import refuse_impossible_sizes
+from heedful.models.size_check import refuse_impossible_sizes
 from heedful.models.weights import (
     FILE,
     check_shapes,
@@ -33,7 +33,7 @@ from heedful.models.weights import (
     write_tensors,
 )
 from heedful.records.checksums import SUMS, check_files, read_checksums, refuse_special_files, write_checksums
-from heedful.text.files import replacing_folder, restore_folder, write_text
+from heedful.text.atomic_files import replacing_folder, restore_folder, write_text
 from heedful.text.tokenizer import Tokenizers, load_tokenizers
 
 FORMAT = 1

@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar, final
 from torch import nn
 
 from heedful.errors import ConfigError
-from heedful.layers.product import Precision, Readout, inference_map
+from heedful.layers.inference_linear import Precision, Readout, inference_map
 from heedful.models.interface import Model, Seq2Seq
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -42,28 +42,28 @@ def for_inference(model: ModelT, precision: Precision) -> ModelT:
     return ready
 
 
-class Searchable(NamedTuple):
+class SearchableModel(NamedTuple):
     """A decoder's copy for inference, and its output layer."""
 
     model: Seq2Seq
     readout: Readout
 
 
-def searchable(model: Seq2Seq, precision: Precision) -> Searchable:
+def searchable(model: Seq2Seq, precision: Precision) -> SearchableModel:
     """Prepare a model with a decoder for search.
 
     With bfloat16 the output layer stays in float32, since logits of 8 bits would tie.
     """
     of_output = "float32" if precision == "bfloat16" else precision
-    return Searchable(for_inference(model, precision), model.readout(partial(inference_map, precision=of_output)))
+    return SearchableModel(for_inference(model, precision), model.readout(partial(inference_map, precision=of_output)))
 
 
 @final
-class Prepared(Generic[ModelT, ReadyT]):
+class PreparedCopies(Generic[ModelT, ReadyT]):
     """Copies of a model that `prepare` made, one per precision, kept until the weights change.
 
     They are taken to have changed when the model is found in training mode, elsewhere, or written since. Fused
-    optimisers write without being counted by torch: after training in eval mode with one, make a new `Prepared`.
+    optimisers write without being counted by torch: after training in eval mode with one, make a new `PreparedCopies`.
     """
 
     def __init__(self, model: ModelT, prepare: Callable[[ModelT, Precision], ReadyT]) -> None:

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.layers.product import Readout
+from heedful.layers.inference_linear import Readout
 
 
 class Memory(NamedTuple):

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.attention import weighted_sum
-from heedful.layers.summary import masked_max
+from heedful.layers.masked_pooling import masked_max
 from heedful.models.interface import Prediction, Sampling
 
 
@@ -24,7 +24,7 @@ class EncodedSentences(NamedTuple):
     words: Bool[Tensor, "B S"]  # True where something is to be read, at least once in each sentence
 
 
-class Read(NamedTuple):
+class PooledVector(NamedTuple):
     """One vector of each sentence, and what it was made with: H rows of weights over the tokens, if there are any."""
 
     vector: Float[Tensor, "B C"]
@@ -39,7 +39,7 @@ class SentencePooling(nn.Module, ABC):
     width: int
 
     @abstractmethod
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         """Padding, and whatever is no word, has no part in it."""
 
     def added_loss(self, prediction: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
@@ -55,10 +55,10 @@ class Mean(SentencePooling):
         super().__init__()
         self.width = width
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         words = sentences.words
         weights = (words / words.sum(dim=1, keepdim=True)).to(sentences.encoded.dtype)[:, None, None]  # [B 1 1 S]
-        return Read(weighted_sum(weights, sentences.encoded[:, None])[:, 0, 0], weights)
+        return PooledVector(weighted_sum(weights, sentences.encoded[:, None])[:, 0, 0], weights)
 
 
 @final
@@ -69,8 +69,8 @@ class Max(SentencePooling):
         super().__init__()
         self.width = width
 
-    def forward(self, sentences: EncodedSentences) -> Read:
-        return Read(masked_max(sentences.encoded, sentences.words))
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
+        return PooledVector(masked_max(sentences.encoded, sentences.words))
 
 
 @final
@@ -82,9 +82,9 @@ class Last(SentencePooling):
         self.width = width
         self.backward_from = width // 2 if recurrent else width
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         positions = torch.arange(sentences.words.shape[1], device=sentences.words.device)
         last = torch.where(sentences.words, positions, 0).amax(dim=1)
         rows = torch.arange(len(last), device=last.device)
         end, start = sentences.encoded[rows, last], sentences.encoded[:, 0]
-        return Read(torch.cat([end[:, : self.backward_from], start[:, self.backward_from :]], dim=1))
+        return PooledVector(torch.cat([end[:, : self.backward_from], start[:, self.backward_from :]], dim=1))

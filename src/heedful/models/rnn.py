@@ -16,7 +16,7 @@ from heedful.layers.recurrent import recur
 from heedful.models.interface import Memory, Seq2Seq, State, sentences_that_stay
 from heedful.models.recording import record
 from heedful.models.rnn_config import RNNConfig
-from heedful.models.rnn_decoders import CELLS, Past, RecurrentMemory, build_decoder
+from heedful.models.rnn_decoders import CELLS, DecoderPast, RecurrentMemory, build_decoder
 
 
 @final
@@ -102,7 +102,7 @@ class RNN(Seq2Seq):
 class RNNState(State):
     """The recurrent states of each row, and the source of each sentence."""
 
-    def __init__(self, beams: int, past: Past, source: RecurrentMemory) -> None:
+    def __init__(self, beams: int, past: DecoderPast, source: RecurrentMemory) -> None:
         self.beams, self.past, self.source = beams, past, source
 
     @property

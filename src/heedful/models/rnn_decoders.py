@@ -35,24 +35,24 @@ class RecurrentMemory(NamedTuple):
         return RecurrentMemory(key, value, Mask(self.padding.visible.index_select(0, sentences)), summary)
 
 
-class Past(NamedTuple):
+class DecoderPast(NamedTuple):
     """State that one step leaves to the next."""
 
     states: tuple[Float[Tensor, "L N H"], ...]  # of GRU cells one, of LSTM cells two
     last: Float[Tensor, "N D"]  # what predicted last; zeros at the start
     length: int  # steps taken
 
-    def reorder(self, rows: Int[Tensor, " N"]) -> "Past":
+    def reorder(self, rows: Int[Tensor, " N"]) -> "DecoderPast":
         """Return the states of these rows, in this order."""
         states = tuple(state.index_select(1, rows) for state in self.states)
-        return Past(states, self.last.index_select(0, rows), self.length)
+        return DecoderPast(states, self.last.index_select(0, rows), self.length)
 
 
-class Decoded(NamedTuple):
+class DecoderOutput(NamedTuple):
     """The vectors that predict the next tokens, what is left to the next step, and the weights, while maps are kept."""
 
     hidden: Float[Tensor, "N T D"]
-    past: Past
+    past: DecoderPast
     weights: Float[Tensor, "B 1 KT S"] | None = None
 
 
@@ -70,7 +70,7 @@ class Decoder(nn.Module, ABC):
         self.dropout = Dropout(config.dropout)
 
     @abstractmethod
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: DecoderPast, source: RecurrentMemory) -> DecoderOutput:
         """Consume T embedded tokens a row, one after the other."""
 
     def read(self, memory: Memory, summary: Float[Tensor, "B H"]) -> RecurrentMemory:
@@ -82,13 +82,13 @@ class Decoder(nn.Module, ABC):
         """Return the keys that queries are compared with."""
         return values
 
-    def begin(self, summary: Float[Tensor, "N H"], width: int) -> Past:
+    def begin(self, summary: Float[Tensor, "N H"], width: int) -> DecoderPast:
         """Return tanh(W c + b), the first state of every layer, from the last one of the encoder. [Bahdanau 2015,
         A.2.2]
         """
         parts = torch.tanh(self.bridge(summary)).unflatten(1, (-1, self.layers, summary.shape[1]))
         states = tuple(part.transpose(0, 1).contiguous() for part in parts.unbind(1))
-        return Past(states, summary.new_zeros(len(summary), width), 0)
+        return DecoderPast(states, summary.new_zeros(len(summary), width), 0)
 
     def advance(
         self, inputs: Float[Tensor, "N T E"], states: tuple[Tensor, ...]
@@ -113,14 +113,14 @@ class BottleneckDecoder(Decoder):
         self.feedback = config.feedback
         self.readout = nn.Linear(2 * config.d_hidden + fed, config.d_model)
 
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: DecoderPast, source: RecurrentMemory) -> DecoderOutput:
         rows, length, _ = embedded.shape
         beams = rows // len(source.summary)
         context = source.summary.repeat_interleave(beams, dim=0)[:, None].expand(-1, length, -1)
         known = [context, embedded] if self.feedback else [context]
         outputs, states = self.advance(torch.cat(known, dim=-1), past.states)
         hidden = torch.tanh(self.readout(torch.cat([outputs, *known], dim=-1)))
-        return Decoded(self.dropout(hidden), Past(states, past.last, past.length + length))
+        return DecoderOutput(self.dropout(hidden), DecoderPast(states, past.last, past.length + length))
 
 
 @final
@@ -140,7 +140,7 @@ class BahdanauDecoder(Decoder):
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
         return self.score.project_key(values)
 
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: DecoderPast, source: RecurrentMemory) -> DecoderOutput:
         states, reads, outputs = past.states, [], []
         for token in embedded.unbind(1):
             query = states[0][-1]  # [N H], of the uppermost layer
@@ -151,8 +151,8 @@ class BahdanauDecoder(Decoder):
             outputs.append(torch.cat([output[:, 0], context], dim=-1))
             reads.append(read)
         hidden = torch.tanh(self.readout(torch.cat([torch.stack(outputs, dim=1), embedded], dim=-1)))
-        past = Past(states, past.last, past.length + embedded.shape[1])
-        return Decoded(self.dropout(hidden), past, wanted_weights(reads))
+        past = DecoderPast(states, past.last, past.length + embedded.shape[1])
+        return DecoderOutput(self.dropout(hidden), past, wanted_weights(reads))
 
 
 @final
@@ -180,7 +180,7 @@ class LuongDecoder(Decoder):
     def keys(self, values: Float[Tensor, "B 1 S H"]) -> Float[Tensor, "B 1 S A"]:
         return self.score.project_key(values) if isinstance(self.score, Additive) else values
 
-    def run(self, embedded: Float[Tensor, "N T D"], past: Past, source: RecurrentMemory) -> Decoded:
+    def run(self, embedded: Float[Tensor, "N T D"], past: DecoderPast, source: RecurrentMemory) -> DecoderOutput:
         hidden: list[Tensor] = []
         reads: list[Attended] = []
         for inputs in embedded.split(1, dim=1) if self.input_feeding else [embedded]:
@@ -189,9 +189,9 @@ class LuongDecoder(Decoder):
             read = self._read(outputs, past.length, source)
             context = read.context.reshape(outputs.shape)
             hidden.append(self.dropout(torch.tanh(self.combine(torch.cat([context, outputs], dim=-1)))))
-            past = Past(states, hidden[-1][:, -1], past.length + inputs.shape[1])
+            past = DecoderPast(states, hidden[-1][:, -1], past.length + inputs.shape[1])
             reads.append(read)
-        return Decoded(torch.cat(hidden, dim=1), past, wanted_weights(reads))
+        return DecoderOutput(torch.cat(hidden, dim=1), past, wanted_weights(reads))
 
     def _read(self, outputs: Float[Tensor, "N T H"], length: int, source: RecurrentMemory) -> Attended:
         score = self.score.match if isinstance(self.score, Additive) else self.score

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from heedful.errors import NO_PERMISSION, HeedfulError
 from heedful.records.checksums import check_files
-from heedful.text.files import write_bytes
+from heedful.text.atomic_files import write_bytes
 
 FILE = "model.safetensors"
 

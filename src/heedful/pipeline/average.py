@@ -9,18 +9,18 @@ from heedful.errors import CheckFailed, ConfigError, counted
 from heedful.models.bundle import is_bundle, load_bundle
 from heedful.models.interface import Model
 from heedful.models.weights import average, load_weights
-from heedful.pipeline.finish import Finished, choose, finish
+from heedful.pipeline.finish import FinishedRun, choose, finish
 from heedful.pipeline.prepare import prepare
 from heedful.pipeline.resume import learnt_from
 from heedful.pipeline.train import dev_sample, validator
 from heedful.recipe.recipe import Recipe, stored_recipe
 from heedful.recipe.tables import KINDS, build_model
 from heedful.records.run import Run
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 from heedful.training.checkpoint import CheckpointFolder
 
 
-def average_run(folder: Path, last: int, *, force: bool = False) -> Finished:
+def average_run(folder: Path, last: int, *, force: bool = False) -> FinishedRun:
     """Bundle and score the mean of the `last` validated checkpoints (0: the best one).
 
     Raises ConfigError if the run has fewer, and CheckFailed where the model that is there is better on dev, by what
@@ -44,18 +44,18 @@ def average_run(folder: Path, last: int, *, force: bool = False) -> Finished:
         if is_bundle(run.bundle) and not force:
             chosen = choose(checkpoints, last)
             load_weights(model, average(chosen.files), run.checkpoints)
-            _refuse_worse(recipe, prepared, Named(chosen.name, model), load_bundle(run.bundle, KINDS).model)
+            _refuse_worse(recipe, prepared, NamedWeights(chosen.name, model), load_bundle(run.bundle, KINDS).model)
         return finish(recipe.model_copy(update={"training": training}), run, model, prepared, checkpoints, run.log)
 
 
-class Named(NamedTuple):
+class NamedWeights(NamedTuple):
     """A model, and what results.csv calls it."""
 
     name: str
     model: Model
 
 
-def _refuse_worse(recipe: Recipe, prepared: Encoded, new: Named, old: Model) -> None:
+def _refuse_worse(recipe: Recipe, prepared: EncodedCorpus, new: NamedWeights, old: Model) -> None:
     """Raise CheckFailed where a new model is worse on dev than the old one; test has no say in it."""
     validate, select = validator(recipe, prepared, dev_sample(recipe)), recipe.training.select
     with torch.no_grad():

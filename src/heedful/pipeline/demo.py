@@ -13,7 +13,7 @@ from heedful.decoding.translation import Translation
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
 from heedful.evaluation.report import NextCommand
-from heedful.inspection.blocks import blocks
+from heedful.inspection.terminal import blocks
 from heedful.pipeline.load import load
 from heedful.pipeline.prepare import Report
 from heedful.pipeline.report import report_run
@@ -41,7 +41,7 @@ RECIPE: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownOutput:
     """One word as the terminal shows it: its pronunciations, best first, and what was read for each phone."""
 
     word: str
@@ -59,7 +59,7 @@ class Demo:
     results: list[Result]  # the final scores on held-out words
     training_seconds: float
     trained_now: bool
-    words: list[Shown]
+    words: list[ShownOutput]
     next_commands: list[NextCommand]
 
 
@@ -99,13 +99,13 @@ def demo_recipe(max_minutes: float) -> Recipe:
     return resolve_recipe([Layer("the demo", dict(RECIPE)), Layer("this machine", {"training": fitted})]).config
 
 
-def _shown(translator: Translator, outputs: Sequence[Output]) -> list[Shown]:
+def _shown(translator: Translator, outputs: Sequence[Output]) -> list[ShownOutput]:
     """Choose words from all over the held-out ones, the same every time."""
     chosen = outputs[:: max(1, len(outputs) // WORDS_SHOWN)][:WORDS_SHOWN]
     found = translator.translate([item.source for item in chosen], n_best=3)
     last = f"decoder.{stored_layers(translator) - 1}.cross"
     return [
-        Shown(item.source, item.references, one, blocks(translator.trace(item.source, one.text), last))
+        ShownOutput(item.source, item.references, one, blocks(translator.trace(item.source, one.text), last))
         for item, one in zip(chosen, found, strict=True)
     ]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from heedful.decoding.shortlist import Shortlist, load_shortlist
 from heedful.decoding.translator import Translator
 from heedful.errors import ConfigError
-from heedful.export.fastest import EXACT, Timing, choose_fastest, measure_precisions, time_engines
+from heedful.export.fastest_precision import EXACT, Timing, choose_fastest, measure_precisions, time_engines
 from heedful.export.parity import FLOAT32, Tolerance
 from heedful.export.targets import (
     check_expressible,
@@ -22,7 +22,7 @@ from heedful.export.targets import (
     target_module,
     write_export,
 )
-from heedful.layers.product import computes_in
+from heedful.layers.inference_linear import computes_in
 from heedful.models.bundle import Bundle, load_bundle
 from heedful.pipeline.load import bundle_folder, load_ensemble, remark_on
 from heedful.recipe.tables import KINDS

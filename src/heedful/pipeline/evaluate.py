@@ -15,13 +15,13 @@ from heedful.pipeline.evaluate_split import TestSet, describe_search, read_test_
 from heedful.pipeline.load import recipe_file, run_around
 from heedful.recipe.recipe import Recipe, load_stored, of_run
 from heedful.records.run import Run
-from heedful.records.scored import times_scored
+from heedful.records.score_counts import times_scored
 
 MAY_CHANGE = ("data", "evaluation", "search")  # tables of the recipe that the weights do not depend on
 NATIVE = EngineChoice()
 
 
-class Evaluated(NamedTuple):
+class EvaluatedModel(NamedTuple):
     """An evaluation and where it is kept. `run` is None where it belongs to no finished run; `times_scored` counts how
     often the run has been scored on this split, and is None where there is no run.
     """
@@ -48,7 +48,7 @@ def evaluate_model(
     overrides: Sequence[str] = (),
     choice: EngineChoice = NATIVE,
     report: Report = silent,
-) -> Evaluated:
+) -> EvaluatedModel:
     """Score a model on a split, or on items of one's own, by an engine of one's choice.
 
     Outputs, results and errors are kept with its run, unless the items are one's own, several models answer, or the
@@ -69,7 +69,7 @@ def evaluate_model(
         decode = describe_search(recipe.search, recipe.model)
         if kept is not None:
             _keep(kept, found, recipe, test_set.split, decode)
-        return Evaluated(found, test_set.split, decode, kept, None if run is None else _count(run, test_set.split))
+        return EvaluatedModel(found, test_set.split, decode, kept, None if run is None else _count(run, test_set.split))
 
 
 def _recipe(model: Path, overrides: Sequence[str]) -> Recipe:

@@ -22,9 +22,9 @@ from heedful.pipeline.load import recipe_of
 from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_items, load_split, load_tokenised_references, optional_splits, splits
 from heedful.records.run import is_run
-from heedful.tasks.rules import RULES
+from heedful.tasks.recipe_rules import RULES
 from heedful.tasks.table import task_of
-from heedful.tasks.task import Held
+from heedful.tasks.task import HeldOutItems
 from heedful.text.tokenizer import Tokenizers
 
 
@@ -39,9 +39,9 @@ class TestSet(NamedTuple):
     tokenised: list[list[str]] | None
 
     @property
-    def held(self) -> Held:
+    def held(self) -> HeldOutItems:
         """The texts, without the published protocol."""
-        return Held(self.split, self.sources, self.references)
+        return HeldOutItems(self.split, self.sources, self.references)
 
     def only(self, numbers: Sequence[int]) -> "TestSet":
         """Return these items, in this order."""

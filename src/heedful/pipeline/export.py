@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from heedful.decoding.shortlist import load_shortlist
 from heedful.events import Report, silent
+from heedful.export.output_folder import refuse_existing
 from heedful.export.parity import Parity
-from heedful.export.place import refuse_existing
 from heedful.export.targets import export_bundle
 from heedful.models.bundle import load_bundle
 from heedful.pipeline.engines import check_choice, choose_precision

@@ -25,13 +25,13 @@ from heedful.records.manifest import ManifestRow, manifest_rows
 from heedful.records.results import Result
 from heedful.records.run import Run
 from heedful.tasks.table import translator_of
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 from heedful.text.tokenizer import Tokenizers
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.progress import read_progress
 
 
-class Finished(NamedTuple):
+class FinishedRun(NamedTuple):
     """The scores of the finished model on the final split (test where there is one, else dev)."""
 
     split: str
@@ -47,8 +47,8 @@ class ChosenWeights(NamedTuple):
 
 
 def finish(
-    recipe: Recipe, run: Run, model: Model, prepared: Encoded, checkpoints: CheckpointFolder, report: Report
-) -> Finished:
+    recipe: Recipe, run: Run, model: Model, prepared: EncodedCorpus, checkpoints: CheckpointFolder, report: Report
+) -> FinishedRun:
     """Bundle the chosen weights, evaluate them once on the final split, and write manifest, results, errors and
     outputs. A bundle that is there already is replaced when the new scores are known, not before, and together with
     all that is of it.
@@ -70,7 +70,7 @@ def finish(
         run.write_manifest(_manifest(recipe, prepared, split))
         run.forget_former()
     report("finished", {"split": split, "checkpoint": chosen.name, "scores": [s._asdict() for s in evaluation.scores]})
-    return Finished(split, evaluation.scores)
+    return FinishedRun(split, evaluation.scores)
 
 
 def _bundle(recipe: Recipe, run: Run, model: Model, tokenizers: Tokenizers, card: str) -> None:
@@ -137,7 +137,7 @@ def _validations(recipe: Recipe, run: Run) -> Iterator[Result]:
             )
 
 
-def _manifest(recipe: Recipe, prepared: Encoded, final_split: str) -> Iterator[ManifestRow]:
+def _manifest(recipe: Recipe, prepared: EncodedCorpus, final_split: str) -> Iterator[ManifestRow]:
     """Name what the model has learnt from and was chosen by, which was kept, and what it was scored on."""
     yield from manifest_rows("train", prepared.train.numbered_pairs())
     yield from manifest_rows("dev", prepared.dev.numbered_pairs())

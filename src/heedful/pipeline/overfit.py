@@ -16,7 +16,7 @@ from heedful.pipeline.prepare import prepare
 from heedful.pipeline.train import new_model
 from heedful.recipe.recipe import Recipe
 from heedful.tasks.table import compute_loss, task_of
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.loop import Trainer, Validation
 from heedful.training.objective import perplexity
@@ -82,7 +82,7 @@ def _without_noise(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"model": recipe.model.without_dropout, "training": training})
 
 
-def _drive(recipe: Recipe, prepared: Encoded, model: Model, k: int, folder: Path, report: Report) -> float:
+def _drive(recipe: Recipe, prepared: EncodedCorpus, model: Model, k: int, folder: Path, report: Report) -> float:
     batch = load_batch(prepared.train, range(min(k, len(prepared.train)))).to(device_of(model))
 
     def validate(trained: Model) -> Validation:

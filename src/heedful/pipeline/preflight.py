@@ -15,8 +15,8 @@ from heedful.models.interface import Model
 from heedful.models.weights import count_parameters
 from heedful.recipe.recipe import Recipe
 from heedful.tasks.table import compute_loss, task_of
-from heedful.tasks.task import Encoded
-from heedful.training.scheduled import preview
+from heedful.tasks.task import EncodedCorpus
+from heedful.training.scheduled_sampling import preview
 
 FLOAT = 4  # bytes
 
@@ -35,7 +35,7 @@ class Preflight(NamedTuple):
     p_gold: list[tuple[int, float]]  # of scheduled sampling, at a few updates; empty where there is none
 
 
-def preflight(recipe: Recipe, prepared: Encoded, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
+def preflight(recipe: Recipe, prepared: EncodedCorpus, model: Model, plan: BatchPlan, folder: Path) -> Preflight:
     """Look before training. Raises ConfigError for too little disk, too long sequences, targets that have no place, or
     a shortlist before there is one; HeedfulError for a loss that is not finite.
     """
@@ -71,7 +71,7 @@ def preflight(recipe: Recipe, prepared: Encoded, model: Model, plan: BatchPlan, 
     return Preflight(parameters, plan.batches_per_epoch, share, shapes, nll, memory, disk_bytes, disk_free, p_gold)
 
 
-def _largest_batch(prepared: Encoded, plan: BatchPlan) -> Batch:
+def _largest_batch(prepared: EncodedCorpus, plan: BatchPlan) -> Batch:
     """Return the batch with the most padded tokens: if this one fits, all do."""
     longest = np.maximum(prepared.train.source_lengths, prepared.train.target_lengths) + 1
     return load_batch(
@@ -79,7 +79,7 @@ def _largest_batch(prepared: Encoded, plan: BatchPlan) -> Batch:
     )
 
 
-def _check_positions(readable: int | None, prepared: Encoded) -> None:
+def _check_positions(readable: int | None, prepared: EncodedCorpus) -> None:
     """Check that the model can read every pair to its end, whichever batch it is in."""
     for split, store in (("training", prepared.train), ("dev", prepared.dev)):
         longest = 1 + max(int(lengths.max()) for lengths in (store.source_lengths, store.target_lengths))

@@ -23,8 +23,8 @@ from heedful.recipe.recipe import Recipe
 from heedful.recipe.splits import load_split, optional_splits, readers
 from heedful.records.checksums import check_files, write_checksums
 from heedful.tasks.table import task_of
-from heedful.tasks.task import Encoded
-from heedful.text.files import replacing_folder, write_text
+from heedful.tasks.task import EncodedCorpus
+from heedful.text.atomic_files import replacing_folder, write_text
 from heedful.text.tokenizer import TRAINING_LINES, Reservoir, load_tokenizers, train_tokenizers
 
 DONE = "prepared"  # written last; holds what it was made from
@@ -32,7 +32,7 @@ NO_LIMIT = 1 << 30  # dev pairs of any length count
 IDENTITY = ("train_pairs", "dev_pairs", "data_fingerprint", "dev_fingerprint", "tokenizers")  # of what was prepared
 
 
-def prepare(recipe: Recipe, folder: Path, report: Report, *, learnt: Mapping[str, Any] | None = None) -> Encoded:
+def prepare(recipe: Recipe, folder: Path, report: Report, *, learnt: Mapping[str, Any] | None = None) -> EncodedCorpus:
     """Train the tokenisers and encode the corpora into `folder`, or open what is there, complete, of this recipe, and
     of the pairs that it names today.
 
@@ -65,10 +65,10 @@ def check_surroundings(recipe: Recipe) -> None:
     refuse_streams([*recipe.data.train, *recipe.data.dev, *recipe.data.test])
 
 
-def open_prepared(folder: Path) -> Encoded:
+def open_prepared(folder: Path) -> EncodedCorpus:
     """Open what was prepared. Raises HeedfulError where a part of it is missing or not as it was written."""
     check_files(folder)
-    prepared = Encoded(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
+    prepared = EncodedCorpus(load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "dev"))
     own = tuple(tokenizer.fingerprint for tokenizer in prepared.tokenizers)
     for split, store in (("train", prepared.train), ("dev", prepared.dev)):
         if store.tokenizer_fingerprints != own:
@@ -77,7 +77,7 @@ def open_prepared(folder: Path) -> Encoded:
     return prepared
 
 
-def _there(recipe: Recipe, folder: Path, report: Report, *, in_use: bool) -> Encoded | None:
+def _there(recipe: Recipe, folder: Path, report: Report, *, in_use: bool) -> EncodedCorpus | None:
     """Open what the folder holds, if it was made of this recipe and its corpus."""
     if not (folder / DONE).is_file():
         return None
@@ -230,7 +230,7 @@ def _left_out(store: PairStore, max_length: int) -> dict[str, str]:
     return {"text": text, "hint": " ".join(left_out_hints(store.dropped, max_length))}
 
 
-def _facts(prepared: Encoded) -> dict[str, Any]:
+def _facts(prepared: EncodedCorpus) -> dict[str, Any]:
     return {
         "train_pairs": len(prepared.train),
         "dev_pairs": len(prepared.dev),

@@ -18,7 +18,7 @@ from heedful.events import Report, silent
 from heedful.models.device import choose_device, device_of
 from heedful.models.interface import Model
 from heedful.pipeline.evaluate_split import TestSet, check_items, dev_search, final_split, read_test_set, score_test_set
-from heedful.pipeline.finish import Finished, finish
+from heedful.pipeline.finish import FinishedRun, finish
 from heedful.pipeline.prefetch import Prefetch
 from heedful.pipeline.preflight import Preflight, preflight
 from heedful.pipeline.prepare import check_surroundings, prepare
@@ -29,12 +29,12 @@ from heedful.recipe.tables import build_model
 from heedful.records.run import Run, is_run
 from heedful.seeds import seed_of
 from heedful.tasks.table import compute_loss, task_of, translator_of
-from heedful.tasks.task import Encoded
+from heedful.tasks.task import EncodedCorpus
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.divergence import Diverged
 from heedful.training.interrupt import stop_on_signal, stop_on_termination
 from heedful.training.kernel_caches import bound_kernel_caches
-from heedful.training.loop import Outcome, Trainer, Validation
+from heedful.training.loop import Trainer, TrainingOutcome, Validation
 from heedful.training.objective import perplexity
 
 MANY_BATCHES = 2000  # between two lines of the log: whoever waits is told
@@ -44,8 +44,8 @@ class TrainedRun(NamedTuple):
     """A finished run."""
 
     run: Path
-    outcome: Outcome
-    finished: Finished
+    outcome: TrainingOutcome
+    finished: FinishedRun
 
 
 def train(
@@ -108,7 +108,7 @@ def dry_run(recipe: Recipe, folder: Path, report: Report = silent) -> Preflight:
         return found
 
 
-def new_model(recipe: Recipe, prepared: Encoded) -> Model:
+def new_model(recipe: Recipe, prepared: EncodedCorpus) -> Model:
     """Build the model as it is before the first update: a function of the recipe, its seed, and the vocabularies."""
     torch.manual_seed(seed_of(recipe.seed, "initial weights"))
     try:
@@ -120,7 +120,7 @@ def new_model(recipe: Recipe, prepared: Encoded) -> Model:
         raise ConfigError(str(error)) from None
 
 
-def plan_of(recipe: Recipe, prepared: Encoded) -> BatchPlan:
+def plan_of(recipe: Recipe, prepared: EncodedCorpus) -> BatchPlan:
     """Plan the order of batches over endless epochs."""
     train = prepared.train
     return BatchPlan(train.source_lengths, train.target_lengths, recipe.training.max_tokens, recipe.seed)
@@ -167,7 +167,7 @@ def _train(recipe: Recipe, run: Run, report: Report, changed: Sequence[str] = ()
     return TrainedRun(run.folder, outcome, finish(recipe, run, model, prepared, checkpoints, log))
 
 
-def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[int], Batch]:
+def _batches(recipe: Recipe, prepared: EncodedCorpus, plan: BatchPlan) -> Callable[[int], Batch]:
     device = choose_device(recipe.training.device)
 
     def batch_at(index: int) -> Batch:
@@ -177,7 +177,7 @@ def _batches(recipe: Recipe, prepared: Encoded, plan: BatchPlan) -> Callable[[in
     return batch_at
 
 
-def validator(recipe: Recipe, prepared: Encoded, items: TestSet) -> Callable[[Model], Validation]:
+def validator(recipe: Recipe, prepared: EncodedCorpus, items: TestSet) -> Callable[[Model], Validation]:
     """Return what measures dev loss without smoothing, and decodes and scores `items` as `heedful evaluate` does."""
     plan = BatchPlan(prepared.dev.source_lengths, prepared.dev.target_lengths, recipe.training.max_tokens, seed=0)
     search = dev_search(recipe)
@@ -197,7 +197,9 @@ def validator(recipe: Recipe, prepared: Encoded, items: TestSet) -> Callable[[Mo
     return validate
 
 
-def _check_measurable(recipe: Recipe, prepared: Encoded, model: Model, dev_items: TestSet, report: Report) -> None:
+def _check_measurable(
+    recipe: Recipe, prepared: EncodedCorpus, model: Model, dev_items: TestSet, report: Report
+) -> None:
     """Check, before training, that the test file exists and can be scored."""
     final = final_split(recipe.data)
     judging = read_test_set(recipe.data, final)
@@ -236,7 +238,7 @@ def _changeable(folder: Path) -> Collection[str] | None:
     return CHANGEABLE if has_trained(folder) or not is_run(folder) else None
 
 
-def _progress_facts(outcome: Outcome) -> dict[str, Any]:
+def _progress_facts(outcome: TrainingOutcome) -> dict[str, Any]:
     progress = outcome.progress
     return {"update": progress.update, "seconds": progress.seconds, "best_update": progress.best_update}
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from heedful.config import (
     Difference,
     Layer,
-    Resolved,
+    ResolvedConfig,
     differences,
     flatten,
     parse_overrides,
@@ -31,7 +31,7 @@ class Setting(NamedTuple):
     origin: str
 
 
-def resolve_named(name: str, overrides: Sequence[str] = ()) -> Resolved:
+def resolve_named(name: str, overrides: Sequence[str] = ()) -> ResolvedConfig:
     """Resolve a recipe file, or a preset where no file has this name. A preset's `data` is that of a synthetic task.
 
     Raises ConfigError where it is neither, or where it does not hold.

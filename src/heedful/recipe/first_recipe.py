@@ -11,7 +11,7 @@ from typing import NamedTuple
 from heedful.config import Layer, Tree, parse_overrides, to_toml
 from heedful.data.corpus import Pair
 from heedful.data.spool import refuse_streams
-from heedful.datasets.named import About
+from heedful.datasets.named import DataSetFacts
 from heedful.errors import ConfigError
 from heedful.recipe.recipe import Recipe, resolve_recipe
 from heedful.recipe.splits import find_data_set, load_split
@@ -41,7 +41,7 @@ def suggest_preset(pairs: Iterable[Pair]) -> Suggestion:
     return Suggestion("paper-base", f"there are {MANY_PAIRS:,} pairs of sentences or more")
 
 
-def preset_for(about: About) -> Suggestion:
+def preset_for(about: DataSetFacts) -> Suggestion:
     """Choose by what is known of a named data set, which need not be here yet."""
     if about.form == "words":
         return Suggestion("character", f"the sources of {about.name} are single words")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from heedful.config import Config, Layer, Resolved, Tree, parse_overrides, read_toml, resolve
+from heedful.config import Config, Layer, ResolvedConfig, Tree, parse_overrides, read_toml, resolve
 from heedful.data.config import DataConfig
 from heedful.decoding.config import AnySearch, BeamSearch, carried_over, upgraded
 from heedful.errors import ConfigError
@@ -15,7 +15,7 @@ from heedful.recipe.presets import names as preset_names
 from heedful.recipe.presets import preset_layer
 from heedful.recipe.tables import KINDS, AnyModelConfig
 from heedful.records.run import Run
-from heedful.tasks.rules import RULES
+from heedful.tasks.recipe_rules import RULES
 from heedful.text.config import TokenizerConfig
 from heedful.training.config import TrainingConfig
 
@@ -69,7 +69,7 @@ def load_recipe(path: Path | str | None = None, overrides: Sequence[str] = ()) -
     return resolve_file(path, overrides).config
 
 
-def resolve_file(path: Path | str | None, overrides: Sequence[str] = ()) -> Resolved:
+def resolve_file(path: Path | str | None, overrides: Sequence[str] = ()) -> ResolvedConfig:
     """Load a recipe as `load_recipe` does, and say where each value comes from."""
     if path is not None and not Path(path).exists() and str(path) in preset_names():
         hint = f"Begin a recipe with it (heedful init --preset {path}), or set preset={path} and your data."
@@ -79,7 +79,7 @@ def resolve_file(path: Path | str | None, overrides: Sequence[str] = ()) -> Reso
     return resolve_recipe(layers)
 
 
-def load_stored(path: Path, overrides: Sequence[str] = ()) -> Resolved:
+def load_stored(path: Path, overrides: Sequence[str] = ()) -> ResolvedConfig:
     """Read a recipe that this or an earlier version has stored < `key=value`, checked."""
     return resolve_recipe([read_stored(path), parse_overrides(overrides)])
 
@@ -122,7 +122,7 @@ def of_run(recipe: Recipe, run: Run) -> Recipe:
     return recipe if begun_in is None else recipe.model_copy(update={"data": recipe.data.begun_in(begun_in)})
 
 
-def resolve_recipe(layers: Sequence[Layer]) -> Resolved:
+def resolve_recipe(layers: Sequence[Layer]) -> ResolvedConfig:
     """Check the layers as a Recipe, on top of the preset that the last of them names."""
     named = [layer.values["preset"] for layer in layers if "preset" in layer.values]
     if named and not isinstance(named[-1], str):

@@ -7,7 +7,7 @@ from pathlib import Path
 from heedful.data.config import DataConfig
 from heedful.data.corpus import Pair, Reader, read_pairs
 from heedful.datasets.catalogue import get, published_names
-from heedful.datasets.named import About, DataSet
+from heedful.datasets.named import DataSet, DataSetFacts
 from heedful.datasets.synthetic import SPLITS
 from heedful.errors import ConfigError
 from heedful.recipe.tables import TASKS
@@ -23,7 +23,7 @@ def find_data_set(name: str, folder: Path | None = None) -> DataSet:
     return get(name, folder, tasks=TASKS)
 
 
-def about() -> list[About]:
+def about() -> list[DataSetFacts]:
     """Describe each data set."""
     return [get(name, tasks=TASKS).about for name in names()]
 

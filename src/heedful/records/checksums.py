@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from heedful.errors import NO_PERMISSION, HeedfulError
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 
 SUMS = "SHA256SUMS"
 CARD = "README.md"

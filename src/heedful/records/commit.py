@@ -16,7 +16,7 @@ from typing import final
 
 from heedful.errors import HeedfulError
 from heedful.records.files import explained
-from heedful.text.files import own_name, remove_abandoned, remove_folder, sync_folder, write_text
+from heedful.text.atomic_files import own_name, remove_abandoned, remove_folder, sync_folder, write_text
 
 PENDING = ".commit"
 _PLAN = "plan.json"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.errors import CannotWrite, HeedfulError
-from heedful.text.files import replacing
+from heedful.text.atomic_files import replacing
 
 EDITED = "Was the file edited by hand?"
 _SURROGATE = re.compile("[\ud800-\udfff]")

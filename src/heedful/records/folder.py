@@ -14,7 +14,7 @@ from heedful.records.commit import Staged, finish_commit, is_pending, replacing_
 from heedful.records.files import explained, write_lines
 from heedful.records.lock import FolderLock
 from heedful.records.log import append_event, cut_off_end, event_line, read_events
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 
 LOG = "log.jsonl"
 DROPPED = "log.dropped.jsonl"

@@ -15,7 +15,7 @@ from heedful.models.ctc_config import CTCConfig
 from heedful.models.interface import Model
 from heedful.tasks.label_checks import report_unknown, stored_targets, unknown_labels
 from heedful.tasks.labels import encoder_only
-from heedful.tasks.task import Encoded, Held, Task
+from heedful.tasks.task import EncodedCorpus, HeldOutItems, Task
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import PAD
 from heedful.training.config import TrainingConfig
@@ -56,14 +56,14 @@ class CTCTask(Task):
             return None
         return lambda source, target: config.output_lengths(len(source)) >= needed_positions(target)
 
-    def check_labels(self, config: ModelConfig, encoded: Encoded, report: Report) -> None:
+    def check_labels(self, config: ModelConfig, encoded: EncodedCorpus, report: Report) -> None:
         report_unknown("dev", unknown_labels(stored_targets(encoded.dev)), len(encoded.dev), report)
 
-    def check_final_split(self, model: Model, tokenizers: Tokenizers, held: Held, report: Report) -> None:
+    def check_final_split(self, model: Model, tokenizers: Tokenizers, held: HeldOutItems, report: Report) -> None:
         unknown = unknown_labels(enumerate(map(tokenizers.target.encode_all, held.references)))
         report_unknown(held.split, unknown, len(held.sources), report)
 
-    def check_pairs(self, model: Model, config: ModelConfig, encoded: Encoded, *, selects_by_loss: bool) -> None:
+    def check_pairs(self, model: Model, config: ModelConfig, encoded: EncodedCorpus, *, selects_by_loss: bool) -> None:
         if is_equal_split(model):
             return
         model = encoder_only(model)

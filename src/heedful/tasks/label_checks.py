@@ -46,7 +46,7 @@ def check_label_counts(split: str, positions: Lengths, labels: Lengths, origin: 
     )
 
 
-class Unknown(NamedTuple):
+class UnknownLabels(NamedTuple):
     """Count of the items with a label that the vocabulary lacks, the number of the first, from 1, and whether any label
     is known.
     """
@@ -56,7 +56,7 @@ class Unknown(NamedTuple):
     any_known: bool
 
 
-def unknown_labels(items: Iterable[tuple[int, Sequence[Ids]]]) -> Unknown:
+def unknown_labels(items: Iterable[tuple[int, Sequence[Ids]]]) -> UnknownLabels:
     """Count the items with unknown labels; each item has its number from 0 and its references, and counts where each of
     them has such a label.
     """
@@ -66,7 +66,7 @@ def unknown_labels(items: Iterable[tuple[int, Sequence[Ids]]]) -> Unknown:
         if all(UNK in target for target in targets):
             found.append(number)
         any_known = any_known or any(index != UNK for target in targets for index in target)
-    return Unknown(len(found), found[0] + 1 if found else None, any_known)
+    return UnknownLabels(len(found), found[0] + 1 if found else None, any_known)
 
 
 def stored_targets(store: PairStore) -> Iterator[tuple[int, Sequence[Ids]]]:
@@ -74,7 +74,7 @@ def stored_targets(store: PairStore) -> Iterator[tuple[int, Sequence[Ids]]]:
     return ((store.origin(index), [store.arrays(index)[1]]) for index in range(len(store)))
 
 
-def report_unknown(split: str, unknown: Unknown, pairs: int, report: Report) -> None:
+def report_unknown(split: str, unknown: UnknownLabels, pairs: int, report: Report) -> None:
     """Report which labels of a split no model that is trained on these pairs can predict; ConfigError where that is
     all.
     """

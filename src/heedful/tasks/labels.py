@@ -21,7 +21,7 @@ from heedful.tasks.label_checks import (
     stored_targets,
     unknown_labels,
 )
-from heedful.tasks.task import Encoded, Held, Task
+from heedful.tasks.task import EncodedCorpus, HeldOutItems, Task
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import EOS, PAD
 from heedful.training.config import TrainingConfig
@@ -59,14 +59,14 @@ class LabelTask(Task):
         target = tokenizers.target
         encoder_only(model).name_labels([target.symbol(index) for index in range(len(target))])
 
-    def check_labels(self, config: ModelConfig, encoded: Encoded, report: Report) -> None:
+    def check_labels(self, config: ModelConfig, encoded: EncodedCorpus, report: Report) -> None:
         if not config.one_vocabulary:
             _check_room(encoded.tokenizers, encoded.train)
             report_unknown("dev", unknown_labels(stored_targets(encoded.dev)), len(encoded.dev), report)
         if config.reads_parts:
             _check_parts(encoded.tokenizers, encoded.train)
 
-    def check_pairs(self, model: Model, config: ModelConfig, encoded: Encoded, *, selects_by_loss: bool) -> None:
+    def check_pairs(self, model: Model, config: ModelConfig, encoded: EncodedCorpus, *, selects_by_loss: bool) -> None:
         model = encoder_only(model)
         for split, store in (("training", encoded.train), ("dev", encoded.dev)):
             sources = ((store.origin(index), store.arrays(index)[0].tolist()) for index in range(len(store)))
@@ -74,7 +74,7 @@ class LabelTask(Task):
             positions = model.output_lengths(store.source_lengths)
             check_label_counts(split, positions, store.target_lengths, store.origin)
 
-    def check_split(self, model: Model, tokenizers: Tokenizers, held: Held) -> None:
+    def check_split(self, model: Model, tokenizers: Tokenizers, held: HeldOutItems) -> None:
         model = encoder_only(model)
         encoded = tokenizers.source.encode_all(held.sources)
         check_sources(held.split, model, enumerate(encoded))
@@ -84,7 +84,7 @@ class LabelTask(Task):
         labels = np.array([len(ids) for ids in tokenizers.target.encode_all(targets)])
         check_label_counts(held.split, positions[owner], labels, owner.__getitem__)
 
-    def check_final_split(self, model: Model, tokenizers: Tokenizers, held: Held, report: Report) -> None:
+    def check_final_split(self, model: Model, tokenizers: Tokenizers, held: HeldOutItems, report: Report) -> None:
         unknown = unknown_labels(enumerate(map(tokenizers.target.encode_all, held.references)))
         report_unknown(held.split, unknown, len(held.sources), report)
 

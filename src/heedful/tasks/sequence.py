@@ -16,12 +16,12 @@ from heedful.training.config import TrainingConfig
 from heedful.training.objective import (
     Loss,
     Objective,
-    Replaced,
+    ReplacedInputs,
     in_precision,
     label_smoothed_cross_entropy,
     one_position_loss,
 )
-from heedful.training.scheduled import mix
+from heedful.training.scheduled_sampling import mix
 
 
 @final
@@ -31,7 +31,7 @@ class SequenceObjective(Objective):
     def loss(self, model: Model, batch: Batch) -> Loss:
         return self._loss(decoder(model), batch, one_position=False)
 
-    def training_loss(self, model: Model, batch: Batch, update: int) -> tuple[Loss, Replaced]:
+    def training_loss(self, model: Model, batch: Batch, update: int) -> tuple[Loss, ReplacedInputs]:
         mixed = mix(decoder(model), batch, self.config, update)
         return self._loss(decoder(model), mixed.batch, one_position=self.config.positions == "one"), mixed.replaced
 

@@ -17,7 +17,7 @@ from heedful.training.config import TrainingConfig
 from heedful.training.objective import Objective
 
 
-class Encoded(NamedTuple):
+class EncodedCorpus(NamedTuple):
     """The encoded pairs that training reads."""
 
     tokenizers: Tokenizers
@@ -25,7 +25,7 @@ class Encoded(NamedTuple):
     dev: PairStore
 
 
-class Held(NamedTuple):
+class HeldOutItems(NamedTuple):
     """Items of a split as texts: sources, and all right targets of each."""
 
     split: str
@@ -58,19 +58,19 @@ class Task(ABC):
         """Return what tells whether the model can learn a pair at all; None where every pair is stored."""
         return None
 
-    def check_labels(self, config: ModelConfig, encoded: Encoded, report: Report) -> None:
+    def check_labels(self, config: ModelConfig, encoded: EncodedCorpus, report: Report) -> None:
         """Report, or raise ConfigError for, targets that no model of these vocabularies can write."""
         return
 
-    def check_pairs(self, model: Model, config: ModelConfig, encoded: Encoded, *, selects_by_loss: bool) -> None:
+    def check_pairs(self, model: Model, config: ModelConfig, encoded: EncodedCorpus, *, selects_by_loss: bool) -> None:
         """Raise ConfigError for stored pairs that the model cannot read or learn."""
         return
 
-    def check_split(self, model: Model, tokenizers: Tokenizers, held: Held) -> None:
+    def check_split(self, model: Model, tokenizers: Tokenizers, held: HeldOutItems) -> None:
         """Raise ConfigError where the model cannot read a source, or a target can never be right."""
         return
 
-    def check_final_split(self, model: Model, tokenizers: Tokenizers, held: Held, report: Report) -> None:
+    def check_final_split(self, model: Model, tokenizers: Tokenizers, held: HeldOutItems, report: Report) -> None:
         """Report targets of the split that judges the model which it can never write."""
         return
 

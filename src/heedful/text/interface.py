@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heedful.config import to_toml
+from heedful.text.atomic_files import write_bytes, write_text
 from heedful.text.config import SideConfig
-from heedful.text.files import write_bytes, write_text
 from heedful.text.normalise import TextNormaliser
 
 

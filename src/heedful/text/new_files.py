@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heedful.errors import CannotWrite, ConfigError
-from heedful.text.files import abandoned, own_name, remove_abandoned, sync_folder
+from heedful.text.atomic_files import abandoned, own_name, remove_abandoned, sync_folder
 
 STAGING = "new files"
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as on FAT

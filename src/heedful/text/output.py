@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heedful.errors import CannotWrite
-from heedful.text.files import replacing
+from heedful.text.atomic_files import replacing
 
 OPEN_FILES = ("/dev/fd/", "/dev/std", "/proc/self/fd/")  # names of what this process has open already
 

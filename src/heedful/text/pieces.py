@@ -11,8 +11,8 @@ from typing import final
 import sentencepiece
 
 from heedful.config import to_toml
+from heedful.text.atomic_files import write_bytes, write_text
 from heedful.text.config import SideConfig
-from heedful.text.files import write_bytes, write_text
 from heedful.text.interface import Tokenizer, settings_path
 from heedful.text.normalise import BLANK_PIECE
 from heedful.text.vocabulary import SPECIALS, UNK, UNKNOWN, Vocabulary

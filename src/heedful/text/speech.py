@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heedful.config import to_toml
 from heedful.errors import HeedfulError
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 from heedful.text.interface import Tokenizer, settings_path
 from heedful.text.vocabulary import SPECIALS
 

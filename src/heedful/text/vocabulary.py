@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from heedful.errors import HeedfulError
-from heedful.text.files import write_bytes
+from heedful.text.atomic_files import write_bytes
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # in the order of their ids

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from heedful.errors import CannotWrite, HeedfulError
 from heedful.models.weights import FILE, load_weights, read_tensors, weights_of, write_tensors
 from heedful.records.checksums import forget_checksum, write_checksums
-from heedful.text.files import remove_folder, replacing_folder, restore_folder, sync_folder, write_text
+from heedful.text.atomic_files import remove_folder, replacing_folder, restore_folder, sync_folder, write_text
 from heedful.training.progress import FILE as PROGRESS
 from heedful.training.progress import TrainingProgress, name_of, read_progress, write_progress
 

@@ -21,10 +21,10 @@ from heedful.seeds import seed_of
 from heedful.training.checkpoint import CheckpointFolder
 from heedful.training.config import TrainingConfig
 from heedful.training.divergence import WAY_OUT, Diverged, check_model, check_validation
-from heedful.training.objective import Loss, Objective, Replaced, perplexity
-from heedful.training.progress import TrainingProgress, Window
+from heedful.training.objective import Loss, Objective, ReplacedInputs, perplexity
+from heedful.training.progress import LogWindow, TrainingProgress
 from heedful.training.schedule import learning_rate, time_limit_warning
-from heedful.training.scheduled import shares
+from heedful.training.scheduled_sampling import shares
 
 SPEED_KNOWN = 0.05  # share of max_minutes after which the speed of training is measured
 
@@ -36,7 +36,7 @@ class Validation(NamedTuple):
     score: float
 
 
-class Outcome(NamedTuple):
+class TrainingOutcome(NamedTuple):
     """Result of a training."""
 
     progress: TrainingProgress
@@ -67,7 +67,7 @@ class Trainer:
         batch_at: Callable[[int], Batch],
         validate: Callable[[Model], Validation],
         stop_requested: Callable[[], bool] = lambda: False,
-    ) -> Outcome:
+    ) -> TrainingOutcome:
         """Train until `max_updates`, `max_minutes` or lost patience; validated and saved at the end.
 
         Raises Diverged on a loss, gradient or weight that is not finite, or a loss worse than guessing, before anything
@@ -93,7 +93,7 @@ class Trainer:
                     warn(self.log, *found)
             if update % self.config.log_every == 0:
                 self._log_window(progress, updated.learning_rate)
-                progress = replace(progress, window=Window())
+                progress = replace(progress, window=LogWindow())
             if update % self.config.validate_every == 0 or self._ended(progress) is not None:
                 progress = self._validate(progress, validate)
                 self._save(progress)
@@ -102,9 +102,9 @@ class Trainer:
                     self._save(progress)
                 self.log("interrupted", {"update": update, "seconds": progress.seconds})
                 raise Interrupted(f"Stopped after update {update}; the checkpoint is written.")
-        return Outcome(progress, reason)
+        return TrainingOutcome(progress, reason)
 
-    def update(self, update: int, batch_at: Callable[[int], Batch]) -> "Updated":
+    def update(self, update: int, batch_at: Callable[[int], Batch]) -> "UpdateResult":
         """Carry out the update of this number, from 1: one optimiser step over `accumulate` batches.
 
         Losses and gradients are added up, and divided once by the number of tokens. Raises Diverged.
@@ -115,7 +115,7 @@ class Trainer:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
         losses: list[Loss] = []
-        replaced: list[Replaced] = []
+        replaced: list[ReplacedInputs] = []
         indices: list[int] = []
         for part in range(self.config.accumulate):
             batch = batch_at((update - 1) * self.config.accumulate + part)
@@ -132,7 +132,7 @@ class Trainer:
         total, norm = added_up(losses, self._clip(gradients))
         self._check(update, total, norm, indices)
         self.optimizer.step()
-        return Updated(total, norm, rate, replaced)
+        return UpdateResult(total, norm, rate, replaced)
 
     def _clip(self, gradients: list[Tensor]) -> Tensor:
         norm = torch.nn.utils.get_total_norm(gradients)
@@ -140,7 +140,7 @@ class Trainer:
             torch.nn.utils.clip_grads_with_norm_(self.model.parameters(), self.config.clip_norm, norm)
         return norm
 
-    def _check(self, update: int, total: "Sums", norm: float, indices: list[int]) -> None:
+    def _check(self, update: int, total: "LossSums", norm: float, indices: list[int]) -> None:
         nll = total.nll / total.count
         if not (math.isfinite(nll) and math.isfinite(norm)):
             what = f"the loss is {nll:g}, the gradient's norm {norm:g}"
@@ -202,7 +202,7 @@ class Trainer:
         return None
 
 
-class Sums(NamedTuple):
+class LossSums(NamedTuple):
     """Losses added up, in nats, over `count` tokens."""
 
     smoothed: float
@@ -210,7 +210,7 @@ class Sums(NamedTuple):
     count: int
 
 
-def added_up(losses: list[Loss], norm: Tensor) -> tuple[Sums, float]:
+def added_up(losses: list[Loss], norm: Tensor) -> tuple[LossSums, float]:
     """Add up the sums of all batches, and fetch them and the gradient's norm from the device at once: an update waits
     for it once.
     """
@@ -218,21 +218,21 @@ def added_up(losses: list[Loss], norm: Tensor) -> tuple[Sums, float]:
         torch.stack([getattr(loss, name).detach() for loss in losses]).sum() for name in ("smoothed", "nll")
     )
     values = torch.stack([smoothed.double(), nll.double(), norm.double()]).tolist()
-    return Sums(values[0], values[1], sum(loss.count for loss in losses)), values[2]
+    return LossSums(values[0], values[1], sum(loss.count for loss in losses)), values[2]
 
 
-class Updated(NamedTuple):
+class UpdateResult(NamedTuple):
     """Statistics of one update."""
 
-    total: Sums
+    total: LossSums
     gradient_norm: float  # before clipping
     learning_rate: float
-    replaced: list[Replaced]  # of each batch
+    replaced: list[ReplacedInputs]  # of each batch
 
 
-def _joined(window: Window, updated: Updated, seconds: float) -> Window:
+def _joined(window: LogWindow, updated: UpdateResult, seconds: float) -> LogWindow:
     """Add one update to the window."""
-    return Window(
+    return LogWindow(
         window.smoothed + updated.total.smoothed,
         window.nll + updated.total.nll,
         window.count + updated.total.count,

@@ -34,7 +34,7 @@ def perplexity(nll: float) -> float:
     return math.exp(min(nll, 700.0))  # exp(710) is no float
 
 
-class Replaced(NamedTuple):
+class ReplacedInputs(NamedTuple):
     """Input tokens of the decoder, BOS apart: how many there were, how many a prediction replaced, and how many of
     these then were another token than the gold one.
     """
@@ -59,9 +59,9 @@ class Objective(ABC):
     def loss(self, model: Model, batch: Batch) -> Loss:
         """Compute the loss of a batch over all its output positions."""
 
-    def training_loss(self, model: Model, batch: Batch, update: int) -> tuple[Loss, Replaced]:
+    def training_loss(self, model: Model, batch: Batch, update: int) -> tuple[Loss, ReplacedInputs]:
         """Compute the loss that this update, from 1, is made of."""
-        return self.loss(model, batch), Replaced()
+        return self.loss(model, batch), ReplacedInputs()
 
     def uniform_loss(self, model: Model) -> float:
         """Return the loss of a uniform guess, nats a token; infinite where it depends on more than the vocabulary."""

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 from heedful.errors import HeedfulError
 from heedful.records.checksums import check_files
-from heedful.text.files import write_text
+from heedful.text.atomic_files import write_text
 
 FILE = "progress.json"
 WAY_OUT = "Put the checkpoint back from a copy, or make a model of the others: heedful average RUN --last N."
 
 
 @dataclass(frozen=True)
-class Window:
+class LogWindow:
     """Statistics since the last log line: sums in nats over `count` tokens, of norms over updates, and of the decoder's
     input tokens, how many scheduled sampling replaced, and how many became others.
     """
@@ -41,10 +41,10 @@ class TrainingProgress:
     best_score: float = float("-inf")  # higher is better
     without_better: int = 0  # validations since the best one
     validated: bool = False  # written at a validation, so it may be averaged
-    window: Window = Window()  # what the next log line begins with
+    window: LogWindow = LogWindow()  # what the next log line begins with
 
 
-KindT = TypeVar("KindT", TrainingProgress, Window)
+KindT = TypeVar("KindT", TrainingProgress, LogWindow)
 
 
 def write_progress(folder: Path, progress: TrainingProgress) -> None:
@@ -61,7 +61,7 @@ def read_progress(folder: Path) -> TrainingProgress:
     check_files(folder, [FILE], WAY_OUT)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        facts["window"] = _made(Window, facts.get("window", {}))
+        facts["window"] = _made(LogWindow, facts.get("window", {}))
         progress = _made(TrainingProgress, facts)
     except (OSError, TypeError, ValueError, AttributeError, RecursionError):
         raise HeedfulError(f"{path} is missing or damaged.", hint=WAY_OUT) from None

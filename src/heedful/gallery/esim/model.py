@@ -17,10 +17,10 @@ from heedful.attention import Mask
 from heedful.errors import HeedfulError
 from heedful.gallery.esim.config import InferenceConfig
 from heedful.gallery.layers.memory import align_both_ways
-from heedful.gallery.layers.parts import Parts, parts_of
+from heedful.gallery.layers.source_parts import SourceParts, parts_of
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
-from heedful.layers.summary import masked_max, masked_mean
+from heedful.layers.masked_pooling import masked_max, masked_mean
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import is_recording, record
@@ -73,7 +73,9 @@ class ESIM(EncoderOnly):
         composed = self.compose(projected.flatten(0, 1), mask)[-1]
         return torch.cat([masked_mean(composed, mask), masked_max(composed, mask)], dim=1).unflatten(0, (-1, 2))
 
-    def _enhanced(self, sides: Float[Tensor, "B 2 W H"], parts: Parts, length: int) -> Float[Tensor, "B 2 W fourH"]:
+    def _enhanced(
+        self, sides: Float[Tensor, "B 2 W H"], parts: SourceParts, length: int
+    ) -> Float[Tensor, "B 2 W fourH"]:
         """Compute [a; a~; a - a~; a * a~] of both sides."""
         masks = [Mask.key_padding(parts.mask[:, side]) for side in range(2)]
         found = align_both_ways(sides[:, :1], sides[:, 1:], masks[0], masks[1])
@@ -85,7 +87,7 @@ class ESIM(EncoderOnly):
         return torch.cat([sides, aligned, sides - aligned, sides * aligned], dim=-1)
 
 
-def _two_parts(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
+def _two_parts(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> SourceParts:
     parts = parts_of(src, src_mask)
     counts = parts.real.sum(dim=1).tolist()
     wrong = next((row for row, count in enumerate(counts) if count != 2), None)
@@ -98,7 +100,7 @@ def _two_parts(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
     return parts
 
 
-def _record(parts: Parts, weights: tuple[Tensor, Tensor], length: int) -> None:
+def _record(parts: SourceParts, weights: tuple[Tensor, Tensor], length: int) -> None:
     """Record one table over the whole source: the premise's words read the hypothesis', and the other way about."""
     table = weights[0].new_zeros(length, length)
     visible = torch.zeros_like(table, dtype=torch.bool)

@@ -15,27 +15,27 @@ from torch import Tensor, nn
 
 from heedful.attention import Mask, Pooled, Pooling, attend, dot
 from heedful.gallery.hierarchical.config import HierarchicalConfig
-from heedful.gallery.layers.parts import Parts, parts_of
+from heedful.gallery.layers.source_parts import SourceParts, parts_of
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
-from heedful.layers.summary import masked_mean
+from heedful.layers.masked_pooling import masked_mean
 from heedful.models.encoders import RecurrentEncoder
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import is_recording, record
 
 
-class Reading(nn.Module, ABC):
+class DocumentEncoder(nn.Module, ABC):
     """From the embedded words of documents to one vector each."""
 
     @abstractmethod
     def forward(
-        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts
+        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: SourceParts
     ) -> Float[Tensor, "B H"]:
         """Compute the vectors. The weights of the first document are recorded."""
 
 
 @final
-class FirstAsks(nn.Module):
+class FirstSentenceQuery(nn.Module):
     """softmax_i((W_q h_1 + b_q) . tanh(W h_i + b)): the first sentence asks, in place of a learned constant.
 
     No part of the paper: for documents whose first sentence says what they are about.
@@ -54,7 +54,7 @@ class FirstAsks(nn.Module):
 
 
 @final
-class BySentence(Reading):
+class SentenceWise(DocumentEncoder):
     """h_it of a GRU over the words of sentence i, s_i = sum_t alpha_it h_it; h_i of a GRU over the s_i, v = sum_i
     alpha_i h_i; both alpha from a learned constant query. [Yang 2016, 2.2]
 
@@ -67,11 +67,11 @@ class BySentence(Reading):
         self.word_attention = Pooling(config.d_hidden, config.d_attention)
         self.dropout = Dropout(config.dropout)
         self.sentences = RecurrentEncoder(config.d_hidden, config.d_hidden)
-        pooling = {"constant": Pooling, "first": FirstAsks}[config.query]
+        pooling = {"constant": Pooling, "first": FirstSentenceQuery}[config.query]
         self.sentence_attention = pooling(config.d_hidden, config.d_attention)
 
     def forward(
-        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts
+        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: SourceParts
     ) -> Float[Tensor, "B H"]:
         parts = parts.filled()
         batch, n_sentences, _ = parts.mask.shape
@@ -85,7 +85,7 @@ class BySentence(Reading):
             self._record(parts, read.weights.view(batch, n_sentences, -1), document.weights[:, 0], src_mask)
         return document.vectors[:, 0]
 
-    def _record(self, parts: Parts, words: Tensor, sentences: Tensor, src_mask: Tensor) -> None:
+    def _record(self, parts: SourceParts, words: Tensor, sentences: Tensor, src_mask: Tensor) -> None:
         """Record the weights of words at the words, those of sentences at the EOS that ends each."""
         length = src_mask.shape[1]
         at_words = parts.spread_words(parts.mask.to(words.dtype), length) > 0
@@ -94,7 +94,7 @@ class BySentence(Reading):
         record("reader.1.read", parts.spread_ends(sentences, length)[:, None, None], Mask.key_padding(at_ends))
 
 
-class Flat(Reading, ABC):
+class Flat(DocumentEncoder, ABC):
     """One GRU over all words of a document, which sees where sentences end, and a vector of its states at words."""
 
     def __init__(self, config: HierarchicalConfig) -> None:
@@ -102,7 +102,7 @@ class Flat(Reading, ABC):
         self.words = RecurrentEncoder(config.d_model, config.d_hidden)
 
     def forward(
-        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: Parts
+        self, embedded: Float[Tensor, "B S D"], src_mask: Bool[Tensor, "B S"], parts: SourceParts
     ) -> Float[Tensor, "B H"]:
         at_words = parts.spread_words(parts.mask.to(embedded.dtype), src_mask.shape[1]) > 0
         return self.pool(self.words(embedded, src_mask)[-1], at_words)
@@ -134,7 +134,7 @@ class FlatMean(Flat):
         return masked_mean(states, at_words)
 
 
-READINGS = {"hierarchical": BySentence, "flat-attention": FlatAttention, "flat-mean": FlatMean}
+READINGS = {"hierarchical": SentenceWise, "flat-attention": FlatAttention, "flat-mean": FlatMean}
 
 
 @final

@@ -2,8 +2,8 @@
 
 from heedful.gallery.pooling.config import PoolingConfig
 from heedful.gallery.pooling.directional import DirectionalEncoder
-from heedful.gallery.pooling.one_query import Asking, HardReading, OneQuery
-from heedful.gallery.pooling.poolings import KeywordPooling, Places, SourceToTokenPooling, Structured
+from heedful.gallery.pooling.poolings import KeywordPooling, PositionPooling, SourceToTokenPooling, StructuredPooling
+from heedful.gallery.pooling.query_pooling import HardPooling, PoolingQuery, QueryPooling
 from heedful.models.classifier import Classifier, assemble, build_encoder, build_pooling
 from heedful.models.encoders import Encoder
 from heedful.models.poolings import SentencePooling
@@ -26,13 +26,13 @@ def _encoder(config: PoolingConfig) -> Encoder | None:
 def _pooling(config: PoolingConfig, width: int) -> SentencePooling:
     match config.pooling:
         case "structured":
-            return Structured(width, config.d_attention, config.rows, config.overlap_weight)
+            return StructuredPooling(width, config.d_attention, config.rows, config.overlap_weight)
         case "keywords":
             return KeywordPooling(width, config.d_attention, config.n_words)
         case "first-n":
-            return Places(width, config.n_words, "first")
+            return PositionPooling(width, config.n_words, "first")
         case "random-n":
-            return Places(width, config.n_words, "random")
+            return PositionPooling(width, config.n_words, "random")
         case "source2token":
             return SourceToTokenPooling(width)
         case "attention" | "hard":
@@ -41,12 +41,12 @@ def _pooling(config: PoolingConfig, width: int) -> SentencePooling:
             return build_pooling(config, width)
 
 
-def _one_query(config: PoolingConfig, width: int) -> OneQuery:
-    asking = Asking(width, config.d_attention, config.query)
+def _one_query(config: PoolingConfig, width: int) -> QueryPooling:
+    asking = PoolingQuery(width, config.d_attention, config.query)
     read = width if config.reads == "encoded" else config.d_model
     if config.pooling == "attention":
-        return OneQuery(asking, read, config.reads)
-    return HardReading(
+        return QueryPooling(asking, read, config.reads)
+    return HardPooling(
         asking,
         read,
         config.reads,

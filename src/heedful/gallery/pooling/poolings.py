@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from heedful.attention import GatherTop, Mask, Pooling, SourceToToken, attend, elementwise, overlap_penalty
 from heedful.attention.normalise import Normaliser, softmax
-from heedful.models.poolings import EncodedSentences, Read, SentencePooling
+from heedful.models.poolings import EncodedSentences, PooledVector, SentencePooling
 
 
 @final
-class Structured(SentencePooling):
+class StructuredPooling(SentencePooling):
     """A = softmax(W_2 tanh(W_1 H^T)) of r rows, M = A H, and the penalty |A A^T - I|^2. [Lin 2017, Eq. 5, 6, 8]"""
 
     def __init__(self, width: int, d_attention: int, rows: int, overlap_weight: float) -> None:
@@ -26,14 +26,14 @@ class Structured(SentencePooling):
         self.overlap_weight = overlap_weight
         self.pool = Pooling(width, d_attention, rows, bias=False)
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
         penalty = self.overlap_weight * overlap_penalty(weights) if self.overlap_weight else None
-        return Read(vectors.flatten(1), weights[:, :, None], penalty)
+        return PooledVector(vectors.flatten(1), weights[:, :, None], penalty)
 
 
 @final
-class Floored(Normaliser):
+class FlooredSoftmax(Normaliser):
     """Softmax, but no weight of a word that may be seen is less than `floor`, so small that the sum stays 1."""
 
     axis = -1
@@ -62,9 +62,9 @@ class KeywordPooling(SentencePooling):
         super().__init__()
         self.width = n_words * width
         self.n_words = n_words
-        self.pool = Pooling(width, d_attention, normalise=Floored(self.FLOOR), aggregate=GatherTop(n_words))
+        self.pool = Pooling(width, d_attention, normalise=FlooredSoftmax(self.FLOOR), aggregate=GatherTop(n_words))
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         vectors, weights = self.pool(sentences.encoded, Mask.key_padding(sentences.words))
         chosen = weights.argsort(dim=-1, descending=True, stable=True)[..., : self.n_words]  # [B 1 n]
         scale = weights.gather(-1, chosen)
@@ -72,11 +72,11 @@ class KeywordPooling(SentencePooling):
         divisor = scale.detach().clamp(min=torch.finfo(scale.dtype).tiny)
         divisor = nn.functional.pad(divisor, (0, self.n_words - chosen.shape[-1]), value=1.0)
         unscaled = vectors.unflatten(-1, (self.n_words, -1)) / divisor[..., None]
-        return Read(unscaled.flatten(1), kept[:, :, None])
+        return PooledVector(unscaled.flatten(1), kept[:, :, None])
 
 
 @final
-class Places(SentencePooling):
+class PositionPooling(SentencePooling):
     """The first n words, or n `random` ones, in their order, joined: what choosing by weight has to beat.
 
     Random positions are a function of the words alone, so that a sentence always has the same ones.
@@ -88,7 +88,7 @@ class Places(SentencePooling):
         self.n_words, self.choice = n_words, choice
         self.gather = GatherTop(n_words)
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         chosen = torch.zeros_like(sentences.words)
         rows = zip(sentences.tokens.tolist(), sentences.words.tolist(), strict=True)
         for row, (tokens, words) in enumerate(rows):
@@ -99,7 +99,7 @@ class Places(SentencePooling):
                 )
             chosen[row, positions[: self.n_words]] = True
         weights = chosen.to(sentences.encoded.dtype)[:, None, None]  # [B 1 1 S]
-        return Read(self.gather(weights, sentences.encoded[:, None])[:, 0, 0], weights)
+        return PooledVector(self.gather(weights, sentences.encoded[:, None])[:, 0, 0], weights)
 
 
 @final
@@ -111,9 +111,9 @@ class SourceToTokenPooling(SentencePooling):
         self.width = width
         self.score = SourceToToken(width)
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         x = sentences.encoded[:, None]
         slots = {"score": self.score, "mask": Mask.key_padding(sentences.words), "aggregate": elementwise}
         read = attend(x[:, :, :1], x, x, **slots)
         assert read.weights is not None
-        return Read(read.context[:, 0, 0], read.weights.mean(dim=1, keepdim=True))
+        return PooledVector(read.context[:, 0, 0], read.weights.mean(dim=1, keepdim=True))

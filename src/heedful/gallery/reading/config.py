@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from heedful.data.store import PairStore
 from heedful.events import Report
-from heedful.gallery.reading.absent import report_absent
+from heedful.gallery.reading.unanswerable import report_absent
 from heedful.models.config import Count, EncoderOnlyConfig, Labels, Probability, check_directions
 from heedful.text.config import TokenizerConfig
 

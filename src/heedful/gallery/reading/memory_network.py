@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from heedful.attention import KeyValue, Mask
 from heedful.gallery.layers.memory import Hops
-from heedful.gallery.layers.parts import parts_of, story_error
+from heedful.gallery.layers.source_parts import parts_of, story_error
 from heedful.gallery.reading.config import MemoryConfig
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding
-from heedful.layers.summary import masked_mean
+from heedful.layers.masked_pooling import masked_mean
 from heedful.models.interface import EncoderOnly, Prediction
 from heedful.models.recording import is_recording, record
 

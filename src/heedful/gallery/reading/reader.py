@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from heedful.attention import Mask, ScatterSum, dot, softmax
 from heedful.gallery.layers.memory import attention_over_attention
-from heedful.gallery.layers.parts import parts_of, story_error
+from heedful.gallery.layers.source_parts import parts_of, story_error
 from heedful.gallery.reading.config import ReaderConfig
 from heedful.layers.dropout import Dropout
 from heedful.layers.embedding import Embedding

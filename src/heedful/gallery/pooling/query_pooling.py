@@ -23,10 +23,10 @@ from heedful.attention import (
 )
 from heedful.gallery.pooling.reinforce import MovingBaseline, reinforce
 from heedful.models.interface import Prediction, Sampling
-from heedful.models.poolings import EncodedSentences, Read, SentencePooling
+from heedful.models.poolings import EncodedSentences, PooledVector, SentencePooling
 
 
-class Asking(nn.Module):
+class PoolingQuery(nn.Module):
     """A query and its score: a constant one, w . tanh(W_q q + W_k h), or the encoding of the first token, q W h."""
 
     def __init__(self, width: int, d_attention: int, query: Literal["constant", "first"]) -> None:
@@ -41,10 +41,10 @@ class Asking(nn.Module):
         return self.constant.expand(len(encoded), 1, 1, -1)
 
 
-class OneQuery(SentencePooling):
+class QueryPooling(SentencePooling):
     """Pooling by one query; `reads` says whether words in their context or words alone are weighed."""
 
-    def __init__(self, asking: Asking, width: int, reads: Literal["encoded", "embedded"]) -> None:
+    def __init__(self, asking: PoolingQuery, width: int, reads: Literal["encoded", "embedded"]) -> None:
         super().__init__()
         self.asking, self.width, self.reads = asking, width, reads
 
@@ -53,18 +53,18 @@ class OneQuery(SentencePooling):
         value = sentences.encoded if self.reads == "encoded" else sentences.embedded
         return self.asking.query(sentences.encoded), sentences.encoded[:, None], value[:, None]
 
-    def read(self, sentences: EncodedSentences, normalise: Normaliser) -> Read:
+    def read(self, sentences: EncodedSentences, normalise: Normaliser) -> PooledVector:
         """Read once with these weights."""
         mask = Mask.key_padding(sentences.words)
         read = attend(*self.slots(sentences), score=self.asking.score, mask=mask, normalise=normalise)
-        return Read(read.context[:, 0, 0], read.weights)
+        return PooledVector(read.context[:, 0, 0], read.weights)
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         return self.read(sentences, softmax)
 
 
 @final
-class HardReading(OneQuery):
+class HardPooling(QueryPooling):
     """Training draws one place of each sentence; outside it the likeliest position is read, or the expected value.
     [Xu 2015, 4.1]
 
@@ -74,7 +74,7 @@ class HardReading(OneQuery):
 
     def __init__(
         self,
-        asking: Asking,
+        asking: PoolingQuery,
         width: int,
         reads: Literal["encoded", "embedded"],
         *,
@@ -89,14 +89,14 @@ class HardReading(OneQuery):
         self.entropy_weight = entropy_weight
         self.baseline = MovingBaseline() if reward_baseline else None
 
-    def forward(self, sentences: EncodedSentences) -> Read:
+    def forward(self, sentences: EncodedSentences) -> PooledVector:
         if not self.training:
             return self.read(sentences, self.outside_training)
         mask = Mask.key_padding(sentences.words)
         drawn = attend_drawn(*self.slots(sentences), score=self.asking.score, mask=mask, normalise=self.sample)
         log_p, entropy = drawn.log_p[:, 0, 0], drawn.entropy[:, 0, 0]
         penalty = -self.entropy_weight * entropy if self.entropy_weight else None
-        return Read(drawn.context[:, 0, 0], drawn.weights, penalty, Sampling(log_p, entropy))
+        return PooledVector(drawn.context[:, 0, 0], drawn.weights, penalty, Sampling(log_p, entropy))
 
     def added_loss(self, prediction: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """Return the penalty, and where positions were drawn, what teaches to draw them; this moves the reward's

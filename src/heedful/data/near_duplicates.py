@@ -16,7 +16,7 @@ PERMUTATIONS = 128
 SHINGLE = 5  # characters
 
 
-class Near(NamedTuple):
+class NearDuplicate(NamedTuple):
     """A held-out pair and the training pair whose source is most like its own; numbers are from 0."""
 
     split: str
@@ -27,7 +27,7 @@ class Near(NamedTuple):
     train_source: str
 
 
-def near_duplicates(splits: Mapping[str, Reader], threshold: float = 0.8) -> list[Near]:
+def near_duplicates(splits: Mapping[str, Reader], threshold: float = 0.8) -> list[NearDuplicate]:
     """List the held-out sources with a training source at least so similar, the most similar first.
 
     Candidates come from MinHash with locality-sensitive hashing, which can miss some near the threshold; the similarity
@@ -42,14 +42,14 @@ def near_duplicates(splits: Mapping[str, Reader], threshold: float = 0.8) -> lis
             for number, pair in enumerate(read()):
                 held_out[f"{split}:{number}"] = split, number, pair.source
                 index.insert(f"{split}:{number}", _minhash(_shingles(pair.source)))
-    best: dict[str, Near] = {}
+    best: dict[str, NearDuplicate] = {}
     for train_number, pair in enumerate(_pairs(splits)):
         shingles = _shingles(pair.source)
         for key in index.query(_minhash(shingles)):
             split, number, source = held_out[str(key)]
             similarity = _jaccard(shingles, _shingles(source))
             if similarity >= threshold and (str(key) not in best or similarity > best[str(key)].similarity):
-                best[str(key)] = Near(split, number, train_number, similarity, source, pair.source)
+                best[str(key)] = NearDuplicate(split, number, train_number, similarity, source, pair.source)
     return sorted(best.values(), key=lambda near: (-near.similarity, near.split, near.number))
 
 

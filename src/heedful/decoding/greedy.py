@@ -9,9 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from heedful.decoding.forbidden import ForbiddenTokens
 from heedful.decoding.search import (
     Continuations,
-    Forcing,
+    ForcedTokens,
     Hypothesis,
     Request,
     Step,
@@ -19,7 +20,6 @@ from heedful.decoding.search import (
     length_penalty,
     log_probabilities,
 )
-from heedful.decoding.vetoes import Vetoes
 from heedful.models.interface import State
 from heedful.text.vocabulary import BOS, EOS
 
@@ -35,13 +35,13 @@ def follow(
 
     `state` has one row a request. At `max_length` only EOS may follow, so every output ends.
     """
-    forcing = Forcing(requests)
+    forcing = ForcedTokens(requests)
     longest = max((request.max_length for request in requests), default=0) + 1
     ids = torch.full((len(requests), longest), EOS)
     log_p = torch.zeros(len(requests), longest)
     live, rows = list(range(len(requests))), torch.arange(len(requests))
     tokens = torch.full((len(requests),), BOS, device=state.device)
-    vetoes = Vetoes.of(requests, 1, state.device)
+    vetoes = ForbiddenTokens.of(requests, 1, state.device)
     position = 0
     while live:
         logits, state = step(state, tokens)

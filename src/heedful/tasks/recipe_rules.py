@@ -16,7 +16,7 @@ NGRAM_METRICS = ("bleu", "multi-bleu")
 
 
 @runtime_checkable
-class Measured(Protocol):
+class EvaluationSection(Protocol):
     """Part of a recipe's `evaluation` table that a task checks."""
 
     @property
@@ -26,7 +26,7 @@ class Measured(Protocol):
 
 
 @runtime_checkable
-class Sections(Protocol):
+class RecipeSections(Protocol):
     """The tables of a recipe that a task looks at."""
 
     @property
@@ -55,7 +55,7 @@ class Sections(Protocol):
         ...
 
     @property
-    def evaluation(self) -> Measured:
+    def evaluation(self) -> EvaluationSection:
         """The table `evaluation`."""
         ...
 
@@ -69,7 +69,7 @@ class TaskRules(ABC):
         """True where outputs are found by beam search."""
 
     @abstractmethod
-    def check(self, recipe: Sections) -> None:
+    def check(self, recipe: RecipeSections) -> None:
         """Raise ValueError for settings that the task cannot have."""
 
     @abstractmethod
@@ -89,7 +89,7 @@ class SequenceRules(TaskRules):
     def searches(self) -> bool:
         return True
 
-    def check(self, recipe: Sections) -> None:
+    def check(self, recipe: RecipeSections) -> None:
         check_recordings(recipe)
 
     def validation_search(self, search: SearchConfig, beam: int) -> SearchConfig:
@@ -108,7 +108,7 @@ class EncoderOnlyRules(TaskRules):
     def searches(self) -> bool:
         return "beam" in self.searched
 
-    def check(self, recipe: Sections) -> None:
+    def check(self, recipe: RecipeSections) -> None:
         kind = recipe.model.kind
         training = {"scheduled_sampling": recipe.training.scheduled_sampling is not None}
         training["positions"] = recipe.training.positions == "one"
@@ -134,7 +134,7 @@ class EncoderOnlyRules(TaskRules):
 class LabelRules(EncoderOnlyRules):
     """A label for the whole source, or at each position of it."""
 
-    def check(self, recipe: Sections) -> None:
+    def check(self, recipe: RecipeSections) -> None:
         super().check(recipe)
         model, tokenizer = recipe.model, recipe.tokenizer
         if model.reads_parts and tokenizer.source.separator is None:
@@ -164,7 +164,7 @@ class CTCRules(EncoderOnlyRules):
 
     searched = ("beam",)
 
-    def check(self, recipe: Sections) -> None:
+    def check(self, recipe: RecipeSections) -> None:
         super().check(recipe)
         model, source = recipe.model, recipe.tokenizer.source
         assert isinstance(model, CTCConfig), "the only kind of this task"
@@ -189,7 +189,7 @@ class CTCRules(EncoderOnlyRules):
         return LabelRules().describe(search, model)
 
 
-def check_recordings(recipe: Sections) -> None:
+def check_recordings(recipe: RecipeSections) -> None:
     """Raise ValueError where recordings may be longer than what is searched at once."""
     longest, searched = recipe.data.max_length, recipe.search.max_source
     if recipe.tokenizer.source.kind == "speech" and searched < longest:

@@ -12,7 +12,7 @@ from pathlib import Path
 from heedful.errors import CheckFailed, ConfigError
 from heedful.export.parity import Parity
 from heedful.records.files import explained
-from heedful.text.files import own_name, remove_abandoned, with_room
+from heedful.text.atomic_files import own_name, remove_abandoned, with_room
 
 
 def refuse_existing(out: Path) -> None:

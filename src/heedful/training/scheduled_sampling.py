@@ -25,15 +25,15 @@ from heedful.training.config import (
     ScheduledSampling,
     TrainingConfig,
 )
-from heedful.training.objective import CHUNK_ELEMENTS, Replaced, in_precision
-from heedful.training.progress import Window
+from heedful.training.objective import CHUNK_ELEMENTS, ReplacedInputs, in_precision
+from heedful.training.progress import LogWindow
 
 
-class Mixed(NamedTuple):
+class MixedBatch(NamedTuple):
     """A batch whose `tgt_in` holds some predictions; `tgt_out` stays gold."""
 
     batch: Batch
-    replaced: Replaced
+    replaced: ReplacedInputs
 
 
 def p_gold(schedule: AnyScheduledSampling, step: int) -> float:
@@ -62,7 +62,7 @@ def preview(config: TrainingConfig) -> list[tuple[int, float]]:
     return [(update, p_gold(schedule, update)) for update in updates]
 
 
-def shares(schedule: AnyScheduledSampling | None, update: int, window: Window) -> dict[str, float]:
+def shares(schedule: AnyScheduledSampling | None, update: int, window: LogWindow) -> dict[str, float]:
     """Return the fields of a log line about scheduled sampling: p_gold now, and the shares of inputs replaced and
     changed.
     """
@@ -76,7 +76,7 @@ def shares(schedule: AnyScheduledSampling | None, update: int, window: Window) -
     }
 
 
-def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> Mixed:
+def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> MixedBatch:
     """Return the batch that this update is trained on: each reference input is kept with probability p_gold(update), or
     else replaced by the model's prediction at its position. [Bengio 2015, 2.4; Mihaylova 2019]
 
@@ -86,7 +86,7 @@ def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> Mi
     """
     schedule = config.scheduled_sampling
     if schedule is None:
-        return Mixed(batch, Replaced())
+        return MixedBatch(batch, ReplacedInputs())
     may_change = batch.tgt_in != PAD
     may_change[:, 0] = False
     drawn = torch.rand(may_change.shape, device=may_change.device)
@@ -95,7 +95,7 @@ def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> Mi
     if n_chosen:  # while all stay gold, the first pass is left out
         tgt_in[chosen] = _predicted(model, batch, chosen, schedule, config)
     changed = int((tgt_in != batch.tgt_in).sum())
-    return Mixed(batch._replace(tgt_in=tgt_in), Replaced(int(may_change.sum()), n_chosen, changed))
+    return MixedBatch(batch._replace(tgt_in=tgt_in), ReplacedInputs(int(may_change.sum()), n_chosen, changed))
 
 
 @torch.no_grad()

@@ -35,7 +35,7 @@ ROWS: tuple[tuple[str, dict[str, object], int | None], ...] = (  # name, what di
 )
 
 
-class Count(NamedTuple):
+class ParameterCount(NamedTuple):
     """One row: our parameters and the paper's, each as they are and as a difference to the base row.
 
     The paper's figures are in millions, rounded as printed; None where the table leaves the field empty.
@@ -48,7 +48,7 @@ class Count(NamedTuple):
     paper_difference: int | None
 
 
-def table3(vocab_size: int) -> list[Count]:
+def table3(vocab_size: int) -> list[ParameterCount]:
     """Count every row with one shared vocabulary of this size.
 
     The paper's base row implies about 40,700 entries and its big row about 35,700, so that no single size gives the
@@ -59,7 +59,7 @@ def table3(vocab_size: int) -> list[Count]:
     for row, changes, paper in ROWS:
         parameters = _parameters(changes, vocab_size)
         paper_difference = None if paper is None else paper - base_paper
-        counts.append(Count(row, parameters, parameters - base, paper, paper_difference))
+        counts.append(ParameterCount(row, parameters, parameters - base, paper, paper_difference))
     return counts
 
 

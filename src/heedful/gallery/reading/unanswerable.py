@@ -10,7 +10,7 @@ from heedful.events import Report, warn
 from heedful.text.vocabulary import EOS, UNK
 
 
-class Absent(NamedTuple):
+class Unanswerable(NamedTuple):
     """Count of the answers of a store that no story holds, and the number of the first such pair in
     the corpus, from 1.
     """
@@ -19,7 +19,7 @@ class Absent(NamedTuple):
     first: int | None
 
 
-def absent_answers(store: PairStore) -> Absent:
+def absent_answers(store: PairStore) -> Unanswerable:
     """Find the pairs whose target has a word that is unknown, or not in the story: the source before its question."""
     found: list[int] = []
     for index in range(len(store)):
@@ -28,7 +28,7 @@ def absent_answers(store: PairStore) -> Absent:
         story = source[: ends[-1]] if len(ends) else source[:0]
         if not np.isin(target, story[story != UNK]).all():
             found.append(index)
-    return Absent(len(found), store.origin(found[0]) + 1 if found else None)
+    return Unanswerable(len(found), store.origin(found[0]) + 1 if found else None)
 
 
 def report_absent(split: str, store: PairStore, report: Report) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from heedful.text.vocabulary import EOS
 
 
-class Parts(NamedTuple):
+class SourceParts(NamedTuple):
     """Positions of the N parts of each source, and of the at most W words of each, without the EOS that ends it."""
 
     positions: Int[Tensor, "B N W"]  # 0 where there is no word
@@ -25,13 +25,13 @@ class Parts(NamedTuple):
         """Gather the vectors of each part; that of the first position where there is no word."""
         return x[torch.arange(len(x), device=x.device)[:, None, None], self.positions]
 
-    def filled(self) -> "Parts":
+    def filled(self) -> "SourceParts":
         """Return the parts that have words, in their order."""
         filled = self.mask.any(dim=-1)
         order = (~filled).long().argsort(dim=1, stable=True)
         rows = torch.arange(len(order), device=order.device)[:, None]
         ends = torch.where(filled, self.ends, 0)
-        return Parts(self.positions[rows, order], self.mask[rows, order], ends[rows, order], filled[rows, order])
+        return SourceParts(self.positions[rows, order], self.mask[rows, order], ends[rows, order], filled[rows, order])
 
     def spread_words(self, weights: Float[Tensor, "B N W"], length: int) -> Float[Tensor, "B S"]:
         """Lay weights of words where the words stand in a source of this length; 0 elsewhere."""
@@ -43,7 +43,7 @@ class Parts(NamedTuple):
         return weights.new_zeros(len(weights), length).scatter_add(1, self.ends, weights * self.real)
 
 
-def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
+def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> SourceParts:
     """Find the parts of each source, empty ones too. Raises ValueError unless each source ends in EOS."""
     end = (src == EOS) & src_mask
     closed = end.cumsum(dim=1)
@@ -64,7 +64,7 @@ def parts_of(src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B S"]) -> Parts:
     real = torch.zeros_like(ends, dtype=torch.bool)
     rows, columns = end.nonzero(as_tuple=True)
     ends[rows, number[end]], real[rows, number[end]] = columns, True
-    return Parts(positions, mask, ends, real)
+    return SourceParts(positions, mask, ends, real)
 
 
 def story_error(source: Sequence[int]) -> str | None:

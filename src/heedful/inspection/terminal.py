@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
 
+from heedful.inspection.colour_scale import DARK, level
 from heedful.inspection.labels import Head, allowed, axes, head_name, map_title, matrix
-from heedful.inspection.scale import DARK, level
 from heedful.trace import Trace
 
 _BARS = " ▁▂▃▄▅▆▇█"

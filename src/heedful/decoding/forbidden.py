@@ -74,7 +74,7 @@ def _step(read: tuple[str, ...], phrases: Sequence[tuple[str, ...]], begins: lis
     return next(begins.index(read[start:]) for start in range(len(read) + 1) if read[start:] in begins)
 
 
-class Vetoes(NamedTuple):
+class ForbiddenTokens(NamedTuple):
     """The rows that are searched, and what each has emitted as far as the rules ask."""
 
     automata: Int[Tensor, "S V"] | None  # those of all requests, one below the other
@@ -83,7 +83,7 @@ class Vetoes(NamedTuple):
     tokens: Int[Tensor, "N t"]
 
     @classmethod
-    def of(cls, requests: Sequence[Request], beams: int, device: torch.device) -> "Vetoes | None":
+    def of(cls, requests: Sequence[Request], beams: int, device: torch.device) -> "ForbiddenTokens | None":
         """Make the state before the first token, for `beams` rows a request; None where nothing is forbidden."""
         if all(request.forbidden is None and not request.no_repeat for request in requests):
             return None
@@ -115,16 +115,18 @@ class Vetoes(NamedTuple):
             vetoed &= torch.tensor(forced, device=log_p.device)[:, None] == FREE
         return log_p.masked_fill(vetoed, NEVER)
 
-    def after(self, rows: Int[Tensor, " M"], tokens: Int[Tensor, " M"]) -> "Vetoes":
+    def after(self, rows: Int[Tensor, " M"], tokens: Int[Tensor, " M"]) -> "ForbiddenTokens":
         """Return the state of these rows, each with one more token."""
         state = self.state[rows]
         if self.automata is not None:
             state = self.automata[state, tokens].clamp(min=0)  # a beam that was never open may hold anything
-        return Vetoes(self.automata, state, self.orders[rows], torch.cat([self.tokens[rows], tokens[:, None]], dim=1))
+        return ForbiddenTokens(
+            self.automata, state, self.orders[rows], torch.cat([self.tokens[rows], tokens[:, None]], dim=1)
+        )
 
-    def keep(self, rows: list[int]) -> "Vetoes":
+    def keep(self, rows: list[int]) -> "ForbiddenTokens":
         """Keep these rows only."""
-        return Vetoes(self.automata, self.state[rows], self.orders[rows], self.tokens[rows])
+        return ForbiddenTokens(self.automata, self.state[rows], self.orders[rows], self.tokens[rows])
 
     def _repeating(self, order: int, n_symbols: int) -> Bool[Tensor, "N V"]:
         """Mark the tokens that would make an n-gram of this order a second time. [Paulus 2018, 2.5]"""
