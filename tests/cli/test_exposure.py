@@ -49,7 +49,7 @@ def test_both_numbers_stand_side_by_side(run: Path, heedful: Callable) -> None:
     assert outputs.split()[-3] == f"{100 * facts['teacher_forced_outputs']:.2f}"
     assert edits.split()[-2] == f"{100 * facts['free_running_edits']:.2f}"
     assert len(places.splitlines()) == 1 + len(facts["by_position"])
-    assert behind.startswith("positions behind 1  given gold  given an error")
+    assert behind.startswith("positions after 1  after the reference  after an error")
     assert "p^T" in outcome.err
 
 

@@ -91,7 +91,9 @@ class TestDryRun:
         outcome = heedful("train", *settings, *sampling, "--dry-run")
         assert outcome.code == 0, outcome.err
         last = outcome.out.splitlines()[-1]
-        assert last.startswith("# scheduled sampling: an input token stays gold with probability 0.990 at update 1, ")
+        assert last.startswith(
+            "# scheduled sampling: an input token stays that of the reference with probability 0.990 at update 1, "
+        )
         assert last.endswith(", 0.600 at update 40")
 
     def test_leaves_a_run_alone(self, settings: list[str], tmp_path: Path, heedful: Callable) -> None:

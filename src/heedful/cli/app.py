@@ -54,7 +54,9 @@ VERBS = (
     Verb("inspect", "Show what a model attends to: terminal, picture, or one offline page.", "Measure and look inside"),
     Verb("evaluate", "Score a model on a split, with intervals and signatures.", "Measure and look inside"),
     Verb("report", "Write the report of a run: one offline page.", "Measure and look inside"),
-    Verb("exposure", "Compare a model after gold tokens with itself after its own.", "Measure and look inside"),
+    Verb(
+        "exposure", "Compare teacher-forced with free-running predictions (exposure bias).", "Measure and look inside"
+    ),
     Verb("compare", "Compare the stored outputs of runs by paired tests.", "Measure and look inside"),
     Verb(
         "attention",

@@ -1,4 +1,4 @@
-"""`heedful exposure`: what a model does after gold tokens, as in training, beside what it does after its own."""
+"""`heedful exposure`: teacher-forced predictions, as in training, beside free-running ones."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,10 +23,10 @@ def exposure(
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, with every position.")] = False,
 ) -> None:
-    """Measure exposure bias: token accuracy after gold tokens and behind the model's own, and after an error.
+    """Measure exposure bias: token accuracy teacher-forced and free-running, and after an error.
 
     Teacher forcing gives the model the right tokens before each position; in free running it goes on from its own, by
-    greedy search. A token is right if it is the target's at its place; the end is a token.
+    greedy search. A token is right if it is the target's at its position; the end is a token.
     """
     from heedful.evaluation.exposure import measure_exposure
     from heedful.pipeline.evaluate_split import read_test_set
@@ -55,13 +55,13 @@ def _print_tables(found: "Exposure") -> None:
     ]
     places = [(row.position, *_percent(row.teacher_forced, row.free_running), row.n) for row in found.by_position]
     behind = [(row.distance, *_percent(row.after_gold, row.after_wrong), row.n) for row in found.after_error]
-    header = f"positions behind {found.error_at}", "given gold", "given an error", "n"
+    header = f"positions after {found.error_at}", "after the reference", "after an error", "n"
     typer.echo(_table(whole))
     typer.echo("\n" + _table([("position", "teacher-forced", "free-running", "n"), *places[:SHOWN]]))
     typer.echo("\n" + _table([header, *behind[:SHOWN]]))
     typer.echo(
         "Whole outputs, teacher-forced, are p^T: right, if each of T tokens were right with the chance p of all. "
-        f"The last table runs freely after gold tokens, and behind a wrong one at position {found.error_at}.",
+        f"The last table runs freely after reference tokens, and after a wrong one at position {found.error_at}.",
         err=True,
     )
 

@@ -125,7 +125,7 @@ def _waiting(facts: Mapping[str, Any]) -> str:
 def gold_inputs(p_gold: Sequence[tuple[int, float]]) -> str:
     """Describe the schedule of scheduled sampling in a line."""
     curve = ", ".join(f"{p:.3f} at update {update:,}" for update, p in p_gold)
-    return f"scheduled sampling: an input token stays gold with probability {curve}"
+    return f"scheduled sampling: an input token stays that of the reference with probability {curve}"
 
 
 def _perplexity(facts: Mapping[str, Any]) -> str:

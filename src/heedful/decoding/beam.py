@@ -40,12 +40,12 @@ class BeamState(NamedTuple):
     goal: Tensor  # [B] score that an unfinished beam must be able to beat; -inf while fewer than n_best are found
     longest: Tensor  # [B] the length penalty of the longest output
     banks: PhraseBanks | None  # of required phrases
-    vetoes: ForbiddenTokens | None  # of what may not be emitted
+    forbidden: ForbiddenTokens | None  # of what may not be emitted
 
     def only(self, rows: list[int]) -> "BeamState":
         """Return the state of the sentences in these rows."""
         beams = [row * self.log_p.shape[1] + beam for row in rows for beam in range(self.log_p.shape[1])]
-        rules = self.banks and self.banks.keep(rows), self.vetoes and self.vetoes.keep(beams)
+        rules = self.banks and self.banks.keep(rows), self.forbidden and self.forbidden.keep(beams)
         return BeamState._make([[self.sentences[row] for row in rows], *(part[rows] for part in self[1:7]), *rules])
 
 
@@ -91,9 +91,9 @@ def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.d
     remaining = torch.full((len(requests),), beam, device=device)
     lengths = torch.tensor([request.max_length + 1 for request in requests], dtype=torch.float64, device=device)
     longest = torch.as_tensor(length_penalty(lengths, alpha))
-    banks, vetoes = PhraseBanks.of(requests, beam, device), ForbiddenTokens.of(requests, beam, device)
+    banks, forbidden = PhraseBanks.of(requests, beam, device), ForbiddenTokens.of(requests, beam, device)
     sentences = list(range(len(requests)))
-    return BeamState(sentences, nothing.long(), nothing, log_p, remaining, goal, longest, banks, vetoes)
+    return BeamState(sentences, nothing.long(), nothing, log_p, remaining, goal, longest, banks, forbidden)
 
 
 def _extend(logits: Tensor, current: BeamState, forcing: ForcedTokens, beam: int) -> tuple[Tensor, BeamState]:
@@ -104,8 +104,8 @@ def _extend(logits: Tensor, current: BeamState, forcing: ForcedTokens, beam: int
     forced = forcing.at(current.tokens.shape[2], current.sentences)
     of_row = None if forced is None else [wanted for wanted in forced for _ in range(beam)]
     log_p = log_probabilities(logits)
-    if current.vetoes is not None:
-        log_p = current.vetoes.apply(log_p, of_row)
+    if current.forbidden is not None:
+        log_p = current.forbidden.apply(log_p, of_row)
     if current.banks is None:
         chosen, banks = _best(continuations(log_p, beam, of_row), current), None
     else:
@@ -114,8 +114,10 @@ def _extend(logits: Tensor, current: BeamState, forcing: ForcedTokens, beam: int
     tokens = torch.cat([current.tokens.gather(1, index), chosen.ids[:, :, None]], dim=2)
     token_log_p = torch.cat([current.token_log_p.gather(1, index), chosen.log_p[:, :, None]], dim=2)
     first = torch.arange(0, current.log_p.numel(), beam, device=index.device)[:, None]
-    vetoes = current.vetoes and current.vetoes.after((first + chosen.sources).flatten(), chosen.ids.flatten())
-    current = current._replace(tokens=tokens, token_log_p=token_log_p, log_p=chosen.totals, banks=banks, vetoes=vetoes)
+    forbidden = current.forbidden and current.forbidden.after((first + chosen.sources).flatten(), chosen.ids.flatten())
+    current = current._replace(
+        tokens=tokens, token_log_p=token_log_p, log_p=chosen.totals, banks=banks, forbidden=forbidden
+    )
     return chosen.sources, current
 
 

@@ -41,13 +41,13 @@ def follow(
     log_p = torch.zeros(len(requests), longest)
     live, rows = list(range(len(requests))), torch.arange(len(requests))
     tokens = torch.full((len(requests),), BOS, device=state.device)
-    vetoes = ForbiddenTokens.of(requests, 1, state.device)
+    forbidden = ForbiddenTokens.of(requests, 1, state.device)
     position = 0
     while live:
         logits, state = step(state, tokens)
         log_following, forced = log_probabilities(logits), forcing.at(position, live)
-        if vetoes is not None:
-            log_following = vetoes.apply(log_following, forced)
+        if forbidden is not None:
+            log_following = forbidden.apply(log_following, forced)
         chosen = choose(log_following, live, forced)
         tokens = chosen.ids[:, 0]
         ids[rows, position] = tokens.cpu()
@@ -58,7 +58,7 @@ def follow(
             live, tokens = rows.tolist(), tokens[stay]
             if live:
                 state = state.reorder(stay)
-        vetoes = vetoes and vetoes.after(stay, tokens)
+        forbidden = forbidden and forbidden.after(stay, tokens)
         position += 1
     return [_hypothesis(*both, alpha) for both in zip(ids.tolist(), log_p.tolist(), strict=True)]
 

@@ -38,7 +38,7 @@ class Request(NamedTuple):
     max_length: int
     prefix: Sequence[int] = ()
     required: Sequence[Sequence[int]] = ()  # phrases that the output must hold (`decoding.constraints`)
-    forbidden: Int[Tensor, "S V"] | None = None  # the automaton of texts that it must not hold (`decoding.vetoes`)
+    forbidden: Int[Tensor, "S V"] | None = None  # the automaton of texts that it must not hold (`decoding.forbidden`)
     no_repeat: int = 0  # no n-gram of this order may stand in the output twice; 0 is off
 
 

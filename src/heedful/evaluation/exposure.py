@@ -1,7 +1,7 @@
-"""Exposure bias: how right a model is after gold tokens, how right after its own, and how it goes on after an error.
+"""Exposure bias: accuracy teacher-forced and free-running, and how a model goes on after an error.
 
-A token accuracy after gold tokens says little of what a model writes, so it never stands alone here. Knows ids, and
-texts only to encode them; no file and no command line.
+Teacher-forced token accuracy says little of what a model writes, so it never stands alone here. Knows ids, and texts
+only to encode them; no file and no command line.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ class AfterError(NamedTuple):
 
 
 class Exposure(NamedTuple):
-    """Shares from 0 to 1. A token is right if it is the target's at its place; EOS is one. Free running is greedy."""
+    """Shares from 0 to 1. A token (EOS is one) is right if it is the target's at its position. Free running is greedy."""
 
     outputs: int
     tokens: int
@@ -63,7 +63,7 @@ class FollowedTarget(NamedTuple):
     """One target, and what the model made of it: ids without BOS and EOS, but for `forced`."""
 
     target: Ids
-    forced: Ids  # the prediction at each position, EOS's included, after gold tokens
+    forced: Ids  # the teacher-forced prediction at each position, EOS's included
     free: Ids
     after_gold: Ids | None  # given the target up to the place of the error; None where it is shorter
     after_wrong: Ids | None  # the same with a wrong token at that position
@@ -94,8 +94,8 @@ def exposure(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int = 1
     """Compare teacher-forced with free-running predictions of (source, target) ids: exposure bias, measured. [Ranzato
     2016, 1; Bengio 2015, 1]
 
-    The forced error is at position `error_at` of each target that reaches it: after gold tokens, the likeliest token
-    that is neither the gold one nor EOS stands there, and the model goes on alone.
+    The forced error is at position `error_at` of each target that reaches it: after the reference tokens, the
+    likeliest token that is neither the reference's nor EOS stands there, and the model runs freely from it.
 
     Raises HeedfulError where there is no pair, or no target reaches the position.
     """
@@ -184,7 +184,7 @@ def _follow(model: Seq2Seq, pairs: Sequence[tuple[Ids, Ids]], error_at: int) -> 
 
 
 class _Said(NamedTuple):
-    """After gold tokens: the best id at each place of each row, and the best wrong one at the place of the error."""
+    """Teacher-forced predictions: the best id at each position of each row, and the best wrong one at the error."""
 
     best: list[list[int]]
     wrong: list[int]  # of no meaning on rows that end before

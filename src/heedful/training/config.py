@@ -92,7 +92,7 @@ class TrainingConfig(Config):
     )
     warmup_steps: Count = Field(default=4000, description="updates until the peak")
     scheduled_sampling: AnyScheduledSampling | None = Field(
-        default=None, description="train on the model's own predictions, too; left out: on gold inputs only"
+        default=None, description="train on the model's own predictions, too; left out: on reference inputs only"
     )
     max_updates: Count = 100_000
     max_minutes: Positive | None = Field(

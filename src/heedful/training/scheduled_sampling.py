@@ -1,8 +1,9 @@
 """Scheduled sampling: the decoder reads some of its own predictions in training, so that it learns to go on from them.
 
-In two passes, for every Seq2Seq alike. The first predicts every token from its gold prefix; in the second, which is
-trained, some gold inputs are replaced by these predictions. So what replaces a token was not itself made from replaced
-ones, as it would be where a recurrent decoder samples step by step; in exchange all positions are computed at once.
+In two passes, for every Seq2Seq alike. The first predicts every token from its reference prefix; in the second, which
+is trained, some reference inputs are replaced by these predictions. So what replaces a token was not itself made from
+replaced ones, as it would be where a recurrent decoder samples step by step; in exchange all positions are computed at
+once.
 
 Knows no corpus. What it draws comes from torch's generator, which the loop seeds by (seed, update, part).
 """
@@ -82,7 +83,7 @@ def mix(model: Seq2Seq, batch: Batch, config: TrainingConfig, update: int) -> Mi
 
     BOS is never replaced, and no prediction is PAD, BOS or EOS: a decoder reads none of them in use. The first pass has
     no gradient and the mode of the second, dropout included: on small data a model without dropout soon predicts the
-    gold tokens of what it was trained on, and would have nothing to learn from.
+    reference tokens of what it was trained on, and would have nothing to learn from.
     """
     schedule = config.scheduled_sampling
     if schedule is None:
