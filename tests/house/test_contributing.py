@@ -8,7 +8,7 @@ import pytest
 import torch
 from jaxtyping import Float
 from tests.attention import test_scores
-from tests.house.source import ROOT
+from tests.house.source import PACKAGE, ROOT
 from tests.layers import test_relative
 from tests.models.tiny import PAIRS, batch_of, tiny_model
 from torch import Tensor
@@ -114,3 +114,16 @@ def test_files_that_are_named_are_there(heading: str) -> None:
     named = [path for path in re.findall(r"`((?:src|tests|docs)/[\w/.]+)`", section) if "NAME" not in path]
     assert named or heading == "Add a verb"
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_files_of_the_plan_are_there() -> None:
+    """Each file that docs/house.md names, in full or after one of the same room, exists below src/heedful."""
+    rows = re.findall(r"^\| .+ \| (.+) \|$", (ROOT / "docs" / "house.md").read_text("utf-8"), re.MULTILINE)
+    missing = []
+    for row in rows:
+        room = ""
+        for name in re.findall(r"`([\w/*]+(?:\.py|/))`", row):
+            room, _, file = name.rpartition("/") if "/" in name else (room, "", name)
+            missing += [] if (ROOT / name).exists() or [*PACKAGE.glob(f"{room}/{file}".lstrip("/"))] else [name]
+    assert len(rows) > 20
+    assert missing == []

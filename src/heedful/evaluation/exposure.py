@@ -45,7 +45,7 @@ class AfterError(NamedTuple):
 
 
 class Exposure(NamedTuple):
-    """Shares from 0 to 1. A token (EOS is one) is right if it is the target's at its position. Free running is greedy."""
+    """Shares from 0 to 1. A token (EOS is one) is right if the target has it there; free running is greedy."""
 
     outputs: int
     tokens: int
