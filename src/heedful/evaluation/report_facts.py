@@ -4,6 +4,7 @@ Reads the records of the run; what it has no words for is shown under its key, s
 """
 
 import datetime
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from heedful.evaluation.report_html import Fact
 from heedful.records.run import Run
 
 Words = Callable[[Any], str]
+
+DIGEST = re.compile(r"[0-9a-f]{32,}")  # of which a reader needs the beginning
 
 
 def origin_facts(run: Run) -> list[Fact]:
@@ -121,7 +124,8 @@ def _plain(value: Any) -> str:
         return shown(value)
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
-    return str(value)
+    text = str(value)
+    return text[:12] if DIGEST.fullmatch(text) else text
 
 
 def _counted(unit: str) -> Words:
