@@ -11,7 +11,7 @@ from tests.export.little_models import learned_run, letters
 from heedful.decoding.translation import Translation
 from heedful.errors import HeedfulError
 from heedful.export import ctranslate2 as target
-from heedful.export import fastest, targets
+from heedful.export import fastest_precision, targets
 from heedful.export.fastest_precision import Timing, choose_fastest, measure_precisions
 from heedful.export.parity import Engine, Tolerance
 from heedful.export.targets import write_export
@@ -222,7 +222,7 @@ class TestFastest:
     def test_measures(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The least of the rounds; types without kernels here are left out."""
         clock = iter([0, 5, 0, 2, 0, 3, 0, 2.5, 0, 4, 0, 9])  # float32 and int8 in turns
-        monkeypatch.setattr(fastest.time, "perf_counter", lambda: next(clock))
+        monkeypatch.setattr(fastest_precision.time, "perf_counter", lambda: next(clock))
         monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda _device: {"float32", "int8"})
         found = measure_precisions(load_bundle(run / "model"), "ctranslate2", LINES)
         assert [(one.precision, one.seconds) for one in found] == [("float32", 3), ("int8", 2)]

@@ -50,5 +50,5 @@ def test_padding_has_no_gradient() -> None:
 
 def test_real_places_stand_first() -> None:
     x, mask = rows()
-    with pytest.raises(ValueError, match="`mask` must be True for the first places of each row, and then False"):
+    with pytest.raises(ValueError, match="`mask` must be True for the first positions of each row, and then False"):
         recur(cells(), x, mask.flip(1))

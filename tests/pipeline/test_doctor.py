@@ -77,7 +77,7 @@ def test_wrong_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_training_that_does_not_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "train_briefly", lambda seconds: selftest.Trained(3.0, 2.9, 5.0, 1000.0))
+    monkeypatch.setattr(doctor, "train_briefly", lambda seconds: selftest.ShortTraining(3.0, 2.9, 5.0, 1000.0))
     found = finding("training", tmp_path)
     assert found.state == "error"
     assert "loss 3.00 -> 2.90 in 5.0 s, 1,000 target tokens/s" in found.value

@@ -122,7 +122,7 @@ def test_a_card_that_cannot_be_written_leaves_the_former(tmp_path: Path, monkeyp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def scored(*given: Any) -> Any:
-        monkeypatch.setattr("heedful.text.files.os.fsync", full)
+        monkeypatch.setattr("heedful.text.atomic_files.os.fsync", full)
         return score_test_set(*given)
 
     monkeypatch.setattr("heedful.pipeline.finish.score_test_set", scored)

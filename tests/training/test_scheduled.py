@@ -20,7 +20,7 @@ from heedful.models.interface import Seq2Seq
 from heedful.tasks.table import compute_loss
 from heedful.text.vocabulary import BOS, EOS, PAD
 from heedful.training.config import Exponential, InverseSigmoid, Linear, TrainingConfig
-from heedful.training.scheduled_sampling import Replaced, mix, p_gold, preview
+from heedful.training.scheduled_sampling import ReplacedInputs, mix, p_gold, preview
 
 
 class TestCurves:
@@ -127,7 +127,7 @@ class TestMixing:
         for field in ("src", "src_mask", "tgt_out"):
             assert getattr(mixed.batch, field) is getattr(batch, field)
         changed = int((mixed.batch.tgt_in != batch.tgt_in).sum())
-        assert mixed.replaced == Replaced(10, 10, changed)
+        assert mixed.replaced == ReplacedInputs(10, 10, changed)
         assert changed > 0
 
     def test_with_gold_alone_nothing_is_computed(self) -> None:
@@ -137,13 +137,13 @@ class TestMixing:
         batch = collate([([A], [A, B, C])], [0])
         mixed = mix(Told(never), batch, always(1.0), 1)
         assert torch.equal(mixed.batch.tgt_in, batch.tgt_in)
-        assert mixed.replaced == Replaced(3, 0, 0)
+        assert mixed.replaced == ReplacedInputs(3, 0, 0)
 
     def test_off(self) -> None:
         batch = batch_of(PAIRS)
         mixed = mix(tiny_model(), batch, training_config(), 1)
         assert mixed.batch is batch
-        assert mixed.replaced == Replaced()
+        assert mixed.replaced == ReplacedInputs()
 
     def test_each_token_is_kept_with_probability_p_gold(self) -> None:
         """Of 4,000 tokens, within five standard deviations; by the curve's value at this very update."""
@@ -159,7 +159,7 @@ class TestMixing:
         batch = collate([([A], [B, C, B])], [0])
         mixed = mix(Told(lambda _n, _read: {B: 1.0}), batch, always(0.0), 1)
         assert mixed.batch.tgt_in.tolist() == [[BOS, B, B, B]]
-        assert mixed.replaced == Replaced(3, 3, 1)
+        assert mixed.replaced == ReplacedInputs(3, 3, 1)
 
     def test_draws_follow_the_probabilities_of_what_may_be_read(self) -> None:
         """The end, a quarter here, is never drawn: two thirds and one third remain."""
