@@ -106,11 +106,11 @@ def exhaustive(table: Table, sentence: int, request: Request, alpha: float) -> l
 
 def plain_beam(table: Table, sentence: int, request: Request, beam: int) -> list[Output]:
     """Beam search for one sentence with lists: what ends takes its beam with it. In the order of ending."""
-    live: list[tuple[float, Output]] = [(0.0, ())]
+    unfinished: list[tuple[float, Output]] = [(0.0, ())]
     ended: list[Output] = []
-    while live:
+    while unfinished:
         longer: list[tuple[float, Output]] = []
-        for log_p, output in live:
+        for log_p, output in unfinished:
             row = table.logits(sentence, output).double().log_softmax(-1)
             for token in range(V):
                 allowed = token not in (PAD, 2)
@@ -123,5 +123,5 @@ def plain_beam(table: Table, sentence: int, request: Request, beam: int) -> list
         longer.sort(key=lambda one: -one[0])
         kept = longer[: beam - len(ended)]
         ended += [output[:-1] for _, output in kept if output[-1] == EOS]
-        live = [one for one in kept if one[1][-1] != EOS]
+        unfinished = [one for one in kept if one[1][-1] != EOS]
     return ended

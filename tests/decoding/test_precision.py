@@ -84,18 +84,18 @@ def plain_search(ready: Seq2Seq, source: str, beam: int, alpha: float, max_extra
     batch = collate([(TOKENIZERS.source.encode(source), [])], [0])
     memory = ready.encode(batch.src, batch.src_mask)
     longest = len(TOKENIZERS.source.encode(source)) + max_extra
-    live: list[tuple[float, list[int]]] = [(0.0, [])]
+    unfinished: list[tuple[float, list[int]]] = [(0.0, [])]
     ended: list[tuple[float, list[int]]] = []
-    while live:
+    while unfinished:
         longer = []
-        for total, ids in live:
+        for total, ids in unfinished:
             hidden = ready.decode(memory, torch.tensor([[BOS, *ids]]))[:, -1]
             row = ready.logits(hidden).double().log_softmax(-1)[0].tolist()
             allowed = [EOS] if len(ids) == longest else [i for i in range(len(row)) if i not in (PAD, BOS)]
             longer += [(total + row[i], [*ids, i]) for i in allowed]
         kept = sorted(longer, key=lambda one: -one[0])[: beam - len(ended)]
         ended += [(total / ((5 + len(ids)) / 6) ** alpha, ids[:-1]) for total, ids in kept if ids[-1] == EOS]
-        live = [one for one in kept if one[1][-1] != EOS]
+        unfinished = [one for one in kept if one[1][-1] != EOS]
     return max(ended, key=lambda one: one[0])[1]
 
 

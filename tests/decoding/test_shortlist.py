@@ -113,7 +113,7 @@ def test_candidates_by_hand() -> None:
     assert narrow.ids.tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
     assert narrow.allowed.tolist()[0] == [True] * 4 + [True, False, True, True]
     assert narrow.allowed.tolist()[1] == [True] * 4 + [False, True, True, False]
-    assert narrow.asked([Request(3, (8,), [(7, 5)])])[0][:3] == (3, [7], [[6, 4]])
+    assert narrow.renumbered([Request(3, (8,), [(7, 5)])])[0][:3] == (3, [7], [[6, 4]])
 
 
 def test_there_must_be_one() -> None:

@@ -1,7 +1,6 @@
-"""What a translator needs of whatever computes: hypotheses for ids, and log-probabilities of pairs of ids.
+"""Interface of a translator to a model or an export: hypotheses of source ids, log-probabilities of pairs of ids.
 
-Knows ids, no text but through `text_of`, and no lines. A backend over one of our models, or over the program of an
-export, is one of these.
+Knows ids, no text but through `text_of`, and no lines.
 """
 
 import sys
@@ -19,12 +18,12 @@ from heedful.trace import Trace
 Ids = Sequence[int]
 Pair = tuple[Ids, Ids]
 END = "</s>"
-PAIR_LENGTHS = 8  # times `max_source`: longer pairs are not scored, whose attention grows with the square
-TRACED_LENGTHS = 4  # times it: longer pairs are not traced, of which all weights are kept
+PAIR_LENGTHS = 8  # times `max_source`: longer pairs are not scored, as attention takes quadratic time and memory
+TRACED_LENGTHS = 4  # times `max_source`: longer pairs are not traced, as all their weights are kept
 
 
 class Backend(ABC):
-    """Computes outputs for sources, as its settings of search say."""
+    """Interface of a model, or of an exported one, with its settings of search."""
 
     search: SearchConfig
     damaged_hint: str = "Copy the bundle again, or use another checkpoint."
@@ -57,9 +56,9 @@ class Backend(ABC):
 
     @abstractmethod
     def hypotheses(self, sources: Sequence[Ids], requests: Sequence[Request], n_best: int) -> list[list[Hypothesis]]:
-        """Find the `n_best` best hypotheses of each source (ids without EOS), best first; none where there are none.
+        """Find the `n_best` best hypotheses of each source (ids without EOS), best first; [] if there are none.
 
-        Raises ConfigError for requests that it cannot keep, and ValueError if n_best exceeds the beam.
+        Raises ConfigError for requests that it does not support, and ValueError if n_best exceeds the beam.
         """
 
     @abstractmethod

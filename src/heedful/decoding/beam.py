@@ -1,8 +1,9 @@
-"""Batched beam search that knows no model: a step, a state that can be reordered, and nothing else.
+"""Beam search over a batch of sentences. It knows no model: only a step function, and a state that can be reordered.
 
-A sentence has K beams. Each step keeps the best continuations; one that ends takes its beam with it, so K hypotheses
-are found in all, and one beam is greedy search. A sentence leaves the batch when its beams are used up, or as soon as
-no unfinished beam can still beat the `n_best` hypotheses.
+Each sentence has K beams, its K best unfinished hypotheses. Each step extends them by one token and keeps the best
+continuations. A continuation that ends in EOS is a finished hypothesis and gives up its beam, so that K hypotheses are
+found in all, and K = 1 is greedy search. A sentence leaves the batch when no beam remains, or as soon as no unfinished
+hypothesis can still score higher than the `n_best` finished ones.
 """
 
 from collections.abc import Sequence
@@ -30,20 +31,20 @@ from heedful.text.vocabulary import BOS, EOS
 
 
 class BeamState(NamedTuple):
-    """Beams of the sentences that are not finished: B sentences, K beams, t tokens so far."""
+    """Unfinished hypotheses of the sentences still in the batch: B sentences, K beams, t tokens so far."""
 
-    sentences: list[int]  # which request each of the B is
-    tokens: Tensor  # [B K t] ids so far
-    token_log_p: Tensor  # [B K t]
-    log_p: Tensor  # [B K] sums; -inf where a beam is finished
-    remaining: Tensor  # [B] hypotheses that are still to be found
-    goal: Tensor  # [B] score that an unfinished beam must be able to beat; -inf while fewer than n_best are found
-    longest: Tensor  # [B] the length penalty of the longest output
-    banks: PhraseBanks | None  # of required phrases
-    forbidden: ForbiddenTokens | None  # of what may not be emitted
+    sentences: list[int]  # index of the request of each of the B sentences
+    tokens: Tensor  # [B K t] ids of the partial outputs
+    token_log_p: Tensor  # [B K t] log-probability of each of these tokens
+    log_p: Tensor  # [B K] their sums; -inf where the hypothesis is finished
+    remaining: Tensor  # [B] beams not yet given up: hypotheses that are still to be found
+    threshold: Tensor  # [B] score of the n_best-th finished hypothesis; -inf while there are fewer
+    largest_penalty: Tensor  # [B] the length penalty of an output of the maximum length
+    banks: PhraseBanks | None  # progress through required phrases
+    forbidden: ForbiddenTokens | None  # tokens that may not follow
 
     def only(self, rows: list[int]) -> "BeamState":
-        """Return the state of the sentences in these rows."""
+        """Return the state of these of the B sentences."""
         beams = [row * self.log_p.shape[1] + beam for row in rows for beam in range(self.log_p.shape[1])]
         rules = self.banks and self.banks.keep(rows), self.forbidden and self.forbidden.keep(beams)
         return BeamState._make([[self.sentences[row] for row in rows], *(part[rows] for part in self[1:7]), *rules])
@@ -52,64 +53,64 @@ class BeamState(NamedTuple):
 def beam_search(
     step: Step, state: State, requests: Sequence[Request], *, beam: int, alpha: float, n_best: int = 1
 ) -> list[list[Hypothesis]]:
-    """Return the `n_best` best finished hypotheses of each sentence, best first, ranked by log p / length_penalty.
+    """Find the `n_best` best finished hypotheses of each sentence, best first, ranked by log p / length_penalty.
 
-    `state` has `beam` rows a sentence. At `max_length` only EOS may follow, so every hypothesis ends.
+    `state` has `beam` rows a sentence. At `max_length` only EOS may follow, so every hypothesis is finished by then.
     Raises ValueError if n_best > beam.
     """
     if n_best > beam:
         raise ValueError(f"`n_best` must be at most `beam` ({beam}), but is {n_best}.")
-    found: list[list[Hypothesis]] = [[] for _ in requests]
+    finished: list[list[Hypothesis]] = [[] for _ in requests]
     forcing = ForcedTokens(requests)
     current = _begin(requests, beam, alpha, state.device)
     tokens = torch.full((len(requests) * beam,), BOS, device=state.device)
-    unmoved = torch.arange(beam, device=state.device)
+    identity = torch.arange(beam, device=state.device)
     while current.sentences:
         logits, state = step(state, tokens)
         sources, current = _extend(logits, current, forcing, beam)
-        current = _finish(current, found, alpha, n_best)
+        current = _finish(current, finished, alpha, n_best)
         keep = _unfinished(current)
         if len(keep) < len(current.sentences):
             current = current.only(keep)
             kept = torch.tensor(keep, dtype=torch.long, device=sources.device)
             sources = sources[kept]
             state = state.reorder((kept[:, None] * beam + sources).flatten()) if keep else state
-        elif not torch.equal(sources, unmoved.expand_as(sources)):
+        elif not torch.equal(sources, identity.expand_as(sources)):
             state = state.reorder(
                 (torch.arange(0, sources.numel(), beam, device=sources.device)[:, None] + sources).flatten()
             )
         tokens = current.tokens[:, :, -1].flatten()
-    return [sorted(some, key=lambda h: -h.score)[:n_best] for some in found]
+    return [sorted(hypotheses, key=lambda h: -h.score)[:n_best] for hypotheses in finished]
 
 
 def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.device) -> BeamState:
-    """Start with one beam a sentence; the others follow from its continuations."""
+    """Make the state before the first token: one empty hypothesis a sentence; the other beams follow from it."""
     log_p = torch.full((len(requests), beam), NEVER, device=device)
     log_p[:, :1] = 0.0
-    nothing = log_p.new_empty(len(requests), beam, 0)
-    goal = torch.full((len(requests),), NEVER, dtype=torch.float64, device=device)
+    empty = log_p.new_empty(len(requests), beam, 0)
+    threshold = torch.full((len(requests),), NEVER, dtype=torch.float64, device=device)
     remaining = torch.full((len(requests),), beam, device=device)
     lengths = torch.tensor([request.max_length + 1 for request in requests], dtype=torch.float64, device=device)
-    longest = torch.as_tensor(length_penalty(lengths, alpha))
+    largest_penalty = torch.as_tensor(length_penalty(lengths, alpha))
     banks, forbidden = PhraseBanks.of(requests, beam, device), ForbiddenTokens.of(requests, beam, device)
     sentences = list(range(len(requests)))
-    return BeamState(sentences, nothing.long(), nothing, log_p, remaining, goal, longest, banks, forbidden)
+    return BeamState(sentences, empty.long(), empty, log_p, remaining, threshold, largest_penalty, banks, forbidden)
 
 
 def _extend(logits: Tensor, current: BeamState, forcing: ForcedTokens, beam: int) -> tuple[Tensor, BeamState]:
-    """Return the `beam` best continuations of each sentence, and the beam [B K] that each extends.
+    """Return the beams [B K] that the `beam` best continuations of each sentence extend, and the state after them.
 
-    They are among the `beam` best of each of its rows, so that nothing else is made of all [N V] than log p.
+    These are among the `beam` best continuations of each row, so that log p is the only tensor of shape [N V] that is made.
     """
     forced = forcing.at(current.tokens.shape[2], current.sentences)
-    of_row = None if forced is None else [wanted for wanted in forced for _ in range(beam)]
+    forced_of_row = None if forced is None else [wanted for wanted in forced for _ in range(beam)]
     log_p = log_probabilities(logits)
     if current.forbidden is not None:
-        log_p = current.forbidden.apply(log_p, of_row)
+        log_p = current.forbidden.apply(log_p, forced_of_row)
     if current.banks is None:
-        chosen, banks = _best(continuations(log_p, beam, of_row), current), None
+        chosen, banks = _best(continuations(log_p, beam, forced_of_row), current), None
     else:
-        chosen, banks = current.banks.choose(log_p, current.log_p, of_row, current.tokens.shape[2])
+        chosen, banks = current.banks.choose(log_p, current.log_p, forced_of_row, current.tokens.shape[2])
     index = chosen.sources[:, :, None].expand(-1, -1, current.tokens.shape[2])
     tokens = torch.cat([current.tokens.gather(1, index), chosen.ids[:, :, None]], dim=2)
     token_log_p = torch.cat([current.token_log_p.gather(1, index), chosen.log_p[:, :, None]], dim=2)
@@ -122,7 +123,7 @@ def _extend(logits: Tensor, current: BeamState, forcing: ForcedTokens, beam: int
 
 
 def _best(following: Continuations, current: BeamState) -> BeamSelection:
-    """Select the best of the best continuations [N k] of all beams."""
+    """Select the K best continuations of each sentence, of the k best [N k] of each of its beams."""
     beams, k = current.log_p.shape[1], following.ids.shape[1]
     totals = following.log_p.view(-1, beams, k) + current.log_p[:, :, None]
     best, flat = totals.flatten(1).topk(beams, dim=1)  # [B K], [B K]
@@ -130,8 +131,8 @@ def _best(following: Continuations, current: BeamState) -> BeamSelection:
     return BeamSelection(flat // k, ids, gained, best)
 
 
-def _finish(current: BeamState, found: list[list[Hypothesis]], alpha: float, n_best: int) -> BeamState:
-    """Move hypotheses that ended into `found`; each takes its beam with it."""
+def _finish(current: BeamState, finished: list[list[Hypothesis]], alpha: float, n_best: int) -> BeamState:
+    """Move hypotheses that end in EOS to `finished`; each gives up its beam."""
     within = torch.arange(current.log_p.shape[1], device=current.log_p.device) < current.remaining[:, None]
     ended = current.tokens[:, :, -1] == EOS
     log_p = current.log_p.masked_fill(ended | ~within, NEVER)
@@ -139,23 +140,23 @@ def _finish(current: BeamState, found: list[list[Hypothesis]], alpha: float, n_b
     rows = new.nonzero()
     if not len(rows):
         return current._replace(log_p=log_p)
-    remaining, goal = current.remaining - new.sum(dim=1), current.goal.clone()
+    remaining, threshold = current.remaining - new.sum(dim=1), current.threshold.clone()
     penalty = float(length_penalty(current.tokens.shape[2], alpha))
     parts = (current.tokens[new], current.log_p[new], current.token_log_p[new])
     for (row, _), ids, total, token_log_p in zip(rows.tolist(), *(part.tolist() for part in parts), strict=True):
-        some = found[current.sentences[row]]
-        some.append(Hypothesis(ids[:-1], total, total / penalty, token_log_p))
-        if len(some) >= n_best:
-            goal[row] = sorted((h.score for h in some), reverse=True)[n_best - 1]
-    return current._replace(log_p=log_p, remaining=remaining, goal=goal)
+        hypotheses = finished[current.sentences[row]]
+        hypotheses.append(Hypothesis(ids[:-1], total, total / penalty, token_log_p))
+        if len(hypotheses) >= n_best:
+            threshold[row] = sorted((h.score for h in hypotheses), reverse=True)[n_best - 1]
+    return current._replace(log_p=log_p, remaining=remaining, threshold=threshold)
 
 
 def _unfinished(current: BeamState) -> list[int]:
-    """Return the rows whose unfinished beams might still change the result.
+    """Return the rows of the sentences with an unfinished hypothesis that may still be among the `n_best`.
 
-    A sum of log-probabilities only falls, and the penalty only grows to its value at the longest output, so
-    log p / lp(longest) bounds what a beam can still reach.
+    Each token lowers log p <= 0, and the penalty lp grows with the length, so that log p / lp(maximum length) bounds the
+    final score from above.
     """
     best = current.log_p.max(dim=1).values.double()
-    # Finished beams are -inf; NaN, from damaged weights, is greater than nothing, and no further step can mend it.
-    return ((best > NEVER) & (best / current.longest > current.goal)).nonzero()[:, 0].tolist()
+    # A finished beam has -inf. NaN, from damaged weights, compares as False with all numbers, so that search ends.
+    return ((best > NEVER) & (best / current.largest_penalty > current.threshold)).nonzero()[:, 0].tolist()

@@ -19,7 +19,7 @@ from heedful.sections import by_kind, only_with, unused_settings
 Precision = Literal["float32", "bfloat16", "int8"]
 
 Tokens = Annotated[int, Field(gt=0, le=1_000_000)]
-Outputs = Annotated[int, Field(gt=0, le=1000)]  # hypotheses of a sentence that are held at once
+Outputs = Annotated[int, Field(gt=0, le=1000)]  # hypotheses of a sentence that are kept at once
 Temperature = Annotated[float, Field(ge=0.01, le=100)]  # beyond, probabilities are 0, 1 or all alike in float32
 Alpha = Annotated[float, Field(ge=0, le=10)]  # ((5 + 1000) / 6)^10 is 10^22: more only overflows
 METHOD = "beam | sample | mbr (minimum Bayes risk)"

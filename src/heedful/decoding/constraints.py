@@ -1,4 +1,4 @@
-"""Hard lexical constraints: phrases that an output must hold, by dynamic beam allocation.
+"""Lexically constrained decoding: phrases that an output must contain, by dynamic beam allocation.
 
 Knows ids and scores, no model and no text. B sentences, K beams, V vocabulary, P phrases of at most L ids, A ids that
 occur in some phrase, C candidates.
@@ -15,20 +15,22 @@ from torch import Tensor
 from heedful.decoding.search import FREE, NEVER, BeamSelection, Request, most_probable
 from heedful.text.vocabulary import EOS
 
-MOST_PHRASES = 10  # of one sentence; the exact count of tokens still needed looks at all their subsets
+MOST_PHRASES = 10  # of one sentence; the exact number of tokens still needed takes all their subsets, 2^P
 Phrase = tuple[int, ...]
 
 
 class PhrasePlan(NamedTuple):
-    """The phrases of one sentence as automata. A phrase that stands inside another one is left to that one."""
+    """Automata of the phrases of one sentence. A phrase that is part of another one has none of its own."""
 
     phrases: list[Phrase]
     alphabet: list[int]  # the ids in the phrases
-    following: list[list[list[int]]]  # [P, at most L + 1, A + 1]: the new position after an id; the last is any other
+    following: list[
+        list[list[int]]
+    ]  # [P, at most L + 1, A + 1]: the position after an id; the last column is any other id
     rest: list[list[int]]  # [P, 2^P]: the fewest tokens that complete a set of phrases, just after phrase p
 
     def needed(self, positions: Sequence[int]) -> int:
-        """Return the fewest tokens with which all phrases are complete, from these positions."""
+        """Return the fewest tokens that complete all phrases from these positions."""
         unmet = [p for p, at in enumerate(positions) if at < len(self.phrases[p])]
         every = sum(1 << p for p in unmet)
         return min((len(self.phrases[p]) - positions[p] + self.rest[p][every ^ (1 << p)] for p in unmet), default=0)
@@ -40,7 +42,7 @@ class PhrasePlan(NamedTuple):
 
 
 def plan(phrases: Sequence[Sequence[int]]) -> PhrasePlan:
-    """Automata for phrases, none of them empty. Raises ValueError for more than MOST_PHRASES."""
+    """Build the automata of phrases, none of them empty. Raises ValueError for more than MOST_PHRASES."""
     different = sorted(set(map(tuple, phrases)), key=lambda phrase: (len(phrase), phrase))
     kept = [one for n, one in enumerate(different) if not any(_inside(one, other) for other in different[n + 1 :])]
     if len(kept) > MOST_PHRASES:
@@ -51,7 +53,7 @@ def plan(phrases: Sequence[Sequence[int]]) -> PhrasePlan:
 
 
 def fewest_tokens(required: Sequence[Sequence[int]], prefix: Sequence[int] = ()) -> int:
-    """Return the length of the shortest output that begins with the prefix and holds all phrases."""
+    """Return the length of the shortest output that begins with the prefix and contains all phrases."""
     automata = plan(required)
     positions = [0] * len(automata.phrases)
     for token in prefix:
@@ -60,9 +62,10 @@ def fewest_tokens(required: Sequence[Sequence[int]], prefix: Sequence[int] = ())
 
 
 class PhraseBanks(NamedTuple):
-    """The sentences still searched, and how far each beam has come in each phrase.
+    """State of constrained search: how many tokens of each phrase each beam has met.
 
-    A position is the longest suffix of the output that begins the phrase [Knuth 1977]; a complete phrase stays so.
+    A position is the length of the longest suffix of the output that is a prefix of the phrase [Knuth 1977]; once the
+    phrase is complete, it stays at the phrase's length.
     """
 
     phrases: Int[Tensor, "B P L"]  # padded with -1
@@ -104,12 +107,13 @@ class PhraseBanks(NamedTuple):
     def choose(
         self, log_p: Float[Tensor, "N V"], so_far: Float[Tensor, "B K"], forced: Sequence[int] | None, position: int
     ) -> "tuple[BeamSelection, PhraseBanks]":
-        """Choose the best candidates of each bank in turn; return them and the banks after them.
+        """Allocate the K beams to the banks; return the selected continuations and the state after them.
 
-        Candidates are the best continuations of all, the best one of each beam, and those that go on in a phrase. Bank
-        c holds those with c ids of phrases met; the K places go round the banks, the fullest first. What could no
-        longer hold all phrases within the longest output is no candidate, nor is EOS before all are complete, so every
-        output that ends holds them. [Post and Vilar 2018, 3; Hu 2019, 3.2]
+        Candidates are the K best continuations of all beams, the best one of each beam, and those by the next id of an
+        incomplete phrase. Bank c has the candidates that have met c ids of phrases; beams go to the banks in turn, that
+        with the most ids first, and within a bank to the most probable. A candidate is dropped if its phrases cannot be
+        completed within the maximum length, and EOS before all are complete, so that every finished hypothesis contains
+        them. [Post and Vilar 2018, 3; Hu 2019, 3.2]
         """
         beams, n_symbols = so_far.shape[1], log_p.shape[1]
         log_p = _alone(log_p, forced).view(-1, beams, n_symbols)
@@ -130,11 +134,11 @@ class PhraseBanks(NamedTuple):
         return after, self._replace(positions=chosen)
 
     def keep(self, rows: list[int]) -> "PhraseBanks":
-        """Keep these sentences only."""
+        """Return the state of these sentences only."""
         return PhraseBanks(*(part[rows] for part in self))
 
     def _candidates(self, totals: Float[Tensor, "B K V"]) -> Int[Tensor, "B C"]:
-        """List the candidates as indices into K * V, in ascending order; some may be there twice."""
+        """Return the candidates as indices into K * V, in ascending order; some may occur twice."""
         _, beams, n_symbols = totals.shape
         base = torch.arange(beams, device=totals.device) * n_symbols  # [K]
         best = most_probable(totals.flatten(1), beams).ids
@@ -145,7 +149,7 @@ class PhraseBanks(NamedTuple):
         return torch.cat([best, of_each, (going + base[:, None]).flatten(1)], dim=1).sort(dim=1).values
 
     def _after(self, sources: Int[Tensor, "B C"], tokens: Int[Tensor, "B C"]) -> Int[Tensor, "B C P"]:
-        """Return the positions of each candidate."""
+        """Return the position of each candidate in each phrase."""
         n, n_phrases = self.lengths.shape
         known = tokens[:, :, None] == self.alphabet[:, None]  # [B C A]
         symbol = torch.where(known.any(-1), known.int().argmax(-1), self.alphabet.shape[1])  # [B C]
@@ -177,11 +181,11 @@ def _alone(log_p: Float[Tensor, "N V"], forced: Sequence[int] | None) -> Float[T
 
 
 def _turns(scores: Float[Tensor, "B C"], bank: Int[Tensor, "B C"], fullest: int) -> Int[Tensor, "B C"]:
-    """Order the candidates as they get a beam: the best of each bank, then the second best, ..."""
+    """Order the candidates for the beams: the best of each bank, then the second best of each, ..."""
     order = scores.sort(dim=1, descending=True, stable=True).indices
     in_bank = torch.nn.functional.one_hot(bank.gather(1, order), fullest + 1)  # [B C banks]
-    ahead = (in_bank.cumsum(1) * in_bank).sum(-1)  # how many of its bank are at least as good
-    turn = ahead * (fullest + 1) - bank.gather(1, order)
+    rank = (in_bank.cumsum(1) * in_bank).sum(-1)  # within its bank, from 1
+    turn = rank * (fullest + 1) - bank.gather(1, order)
     turn = torch.where(scores.gather(1, order) > NEVER, turn, torch.iinfo(torch.long).max)
     return order.gather(1, turn.sort(dim=1, stable=True).indices)
 
@@ -191,7 +195,7 @@ def _inside(phrase: Phrase, other: Phrase) -> bool:
 
 
 def _overlap(left: Sequence[int], right: Phrase) -> int:
-    """Return the longest suffix of `left` that begins `right`."""
+    """Return the length of the longest suffix of `left` that is a prefix of `right`."""
     longest = min(len(left), len(right))
     return next(n for n in range(longest, -1, -1) if tuple(left[len(left) - n :]) == right[:n])
 
@@ -204,7 +208,7 @@ def _automaton(phrase: Phrase, alphabet: Sequence[int]) -> list[list[int]]:
 def _shortest(phrases: Sequence[Phrase]) -> list[list[int]]:
     """Compute [p][set]: the fewest tokens that complete a set of phrases after phrase p: a shortest common superstring.
 
-    No phrase stands inside another, so after p the position in q is their overlap, and the phrases end one by one.
+    No phrase is part of another, so after p the position in q is their overlap, and the phrases end one by one.
     """
     new = [[len(q) - _overlap(p, q) for q in phrases] for p in phrases]
 

@@ -47,7 +47,7 @@ def ctc_greedy(log_p: Float[Tensor, "T V"]) -> Hypothesis:
 
 
 class _Prefixes(NamedTuple):
-    """K different beginnings of outputs, and the log-probability of all paths so far that are each of them."""
+    """K different prefixes of outputs, and the log-probability of all paths so far that collapse to each."""
 
     ids: list[tuple[int, ...]]
     blank: Numbers  # [K] of those paths that end in a blank
@@ -62,32 +62,32 @@ def ctc_beam(log_p: Float[Tensor, "T V"], beam: int, n_best: int = 1) -> list[Hy
     """
     table = _numbers(log_p)
     kept = _Prefixes([()], np.zeros(1), np.full(1, NEVER))
-    for at_place in table:
-        kept = _next(kept, at_place, beam)
+    for frame in table:
+        kept = _next(kept, frame, beam)
     found = [_hypothesis(table, list(ids)) for ids in kept.ids]
     return sorted(found, key=lambda hypothesis: -hypothesis.score)[:n_best]
 
 
-def _next(kept: _Prefixes, at_place: Numbers, beam: int) -> _Prefixes:
-    """Extend the best prefixes by one position: each as it is, or with one more symbol."""
+def _next(kept: _Prefixes, frame: Numbers, beam: int) -> _Prefixes:
+    """Extend the best prefixes by a position with log-probabilities `frame` [V]: as they are, or by one more symbol."""
     last = np.array([ids[-1] if ids else PAD for ids in kept.ids])
     total = np.logaddexp(kept.blank, kept.symbol)
-    longer = total[:, None] + at_place  # [K V]
+    longer = total[:, None] + frame  # [K V]
     rows = np.arange(len(last))
-    longer[rows, last] = kept.blank + at_place[last]  # the same symbol anew, only after a blank
+    longer[rows, last] = kept.blank + frame[last]  # the same symbol anew, only after a blank
     longer[:, PAD] = NEVER
-    blank, symbol = total + at_place[PAD], kept.symbol + at_place[last]
-    place_of = {ids: row for row, ids in enumerate(kept.ids)}
+    blank, symbol = total + frame[PAD], kept.symbol + frame[last]
+    row_of = {ids: row for row, ids in enumerate(kept.ids)}
     for row, ids in enumerate(kept.ids):
-        parent = place_of.get(ids[:-1]) if ids else None
-        if parent is not None:  # one more symbol after the parent is this prefix, which has its place already
+        parent = row_of.get(ids[:-1]) if ids else None
+        if parent is not None:  # the parent and one more symbol are this prefix: their probabilities add up
             symbol[row] = np.logaddexp(symbol[row], longer[parent, ids[-1]])
             longer[parent, ids[-1]] = NEVER
     scores = np.concatenate([np.logaddexp(blank, symbol), longer.ravel()])
     chosen = np.argpartition(-scores, beam - 1)[:beam] if beam < len(scores) else np.arange(len(scores))
     chosen = chosen[scores[chosen] != NEVER]
     stay, grow = chosen[chosen < len(last)], chosen[chosen >= len(last)] - len(last)
-    parents, symbols = np.divmod(grow, len(at_place))
+    parents, symbols = np.divmod(grow, len(frame))
     grown = [(*kept.ids[parent], index) for parent, index in zip(parents.tolist(), symbols.tolist(), strict=True)]
     return _Prefixes(
         [kept.ids[row] for row in stay.tolist()] + grown,
@@ -99,8 +99,8 @@ def _next(kept: _Prefixes, at_place: Numbers, beam: int) -> _Prefixes:
 def ctc_log_p(log_p: Float[Tensor, "T V"], ids: Sequence[int]) -> list[float]:
     """Compute ln p of each symbol, given that the output began with those before it, and of the end after the last one.
 
-    Their sum is ln p(ids | x) over all paths: the forward recursion, and prefix probabilities as those of prefix
-    search. [Graves 2006, 3.2, 4.1] What no path can give is -inf.
+    Their sum is ln p(ids | x) over all paths, by the forward recursion; the terms are log ratios of the probabilities of
+    prefixes, as in prefix search. [Graves 2006, 3.2, 4.1] A symbol that no path can give has -inf.
     """
     return _token_log_p(_numbers(log_p), ids)
 
@@ -112,12 +112,12 @@ def _token_log_p(table: Numbers, ids: Sequence[int]) -> list[float]:
     symbol = blank.copy()  # of those that end in symbol u
     blank[0] = 0.0
     begun = np.full(len(wanted), NEVER)  # of the beginnings that hold symbol u
-    for at_place in table:
-        emitted = at_place[wanted]
+    for frame in table:
+        emitted = frame[wanted]
         begins = np.logaddexp(blank[:-1], np.where(anew, symbol[:-1], NEVER)) + emitted
         begun = np.logaddexp(begun, begins)
         goes_on = np.logaddexp(begins, symbol[1:] + emitted)
-        blank = np.logaddexp(blank, symbol) + at_place[PAD]
+        blank = np.logaddexp(blank, symbol) + frame[PAD]
         symbol = np.concatenate([[NEVER], goes_on])
     reached = [0.0, *begun.tolist(), float(np.logaddexp(blank[-1], symbol[-1]))]
     return [now - before if before != NEVER else NEVER for before, now in pairwise(reached)]

@@ -1,4 +1,4 @@
-"""What may not be emitted next: texts that an output must not hold, and n-grams that it already has.
+"""Tokens that may not follow: those that complete a forbidden text, or an n-gram that the output already contains.
 
 Knows ids and the parts of their pieces, no model. N rows, S states, V vocabulary, t tokens so far.
 """
@@ -21,7 +21,7 @@ START = 0
 
 
 class PieceParts(NamedTuple):
-    """The smallest parts of every piece, numbered: what a text is made of, however it was cut into pieces."""
+    """Numbered units (such as characters) of every piece; a text has the same units however it is segmented."""
 
     numbers: dict[str, int]
     of_token: np.ndarray  # [V W], padded with -1
@@ -42,10 +42,10 @@ def units_of(tokenizer: Tokenizer) -> PieceParts:
 
 
 def forbidding(texts: Sequence[str], tokenizer: Tokenizer, units: PieceParts) -> Int[Tensor, "S V"]:
-    """Build the automaton that follows an output and knows which token would complete one of the texts. [Aho 1975]
+    """Build the automaton that matches the texts in an output: which token would complete one of them. [Aho 1975]
 
-    Entry [s, v] is the state after token v in state s, or BANNED. A text counts from the beginning of a word (or
-    symbol) on, as the tokeniser reads it, and however its letters are cut into pieces.
+    Entry [s, v] is the state after token v in state s, or BANNED. A text is matched from the beginning of a word (or
+    symbol), as the tokeniser reads it, and in every segmentation into pieces.
     """
     phrases = [tuple(unit for piece in tokenizer.pieces(text) for unit in tokenizer.units(piece)) for text in texts]
     alphabet = sorted({unit for phrase in phrases for unit in phrase})
@@ -62,8 +62,8 @@ def forbidding(texts: Sequence[str], tokenizer: Tokenizer, units: PieceParts) ->
             letter[units.numbers[unit]] = column
     table = np.repeat(np.arange(len(begins))[:, None], len(units.of_token), axis=1)
     for column in units.of_token.T:
-        alive = (column >= 0)[None, :] & (table != BANNED)
-        table = np.where(alive, wide[table, letter[column]], table)
+        matching = (column >= 0)[None, :] & (table != BANNED)
+        table = np.where(matching, wide[table, letter[column]], table)
     return torch.from_numpy(table)
 
 
@@ -75,9 +75,9 @@ def _step(read: tuple[str, ...], phrases: Sequence[tuple[str, ...]], begins: lis
 
 
 class ForbiddenTokens(NamedTuple):
-    """The rows that are searched, and what each has emitted as far as the rules ask."""
+    """State of the forbidden texts and n-grams of each row."""
 
-    automata: Int[Tensor, "S V"] | None  # those of all requests, one below the other
+    automata: Int[Tensor, "S V"] | None  # of all requests, concatenated along S
     state: Int[Tensor, " N"]
     orders: Int[Tensor, " N"]  # of the n-grams that may not repeat; 0 is off
     tokens: Int[Tensor, "N t"]
@@ -119,17 +119,17 @@ class ForbiddenTokens(NamedTuple):
         """Return the state of these rows, each with one more token."""
         state = self.state[rows]
         if self.automata is not None:
-            state = self.automata[state, tokens].clamp(min=0)  # a beam that was never open may hold anything
+            state = self.automata[state, tokens].clamp(min=0)  # the tokens of a beam without a hypothesis are arbitrary
         return ForbiddenTokens(
             self.automata, state, self.orders[rows], torch.cat([self.tokens[rows], tokens[:, None]], dim=1)
         )
 
     def keep(self, rows: list[int]) -> "ForbiddenTokens":
-        """Keep these rows only."""
+        """Return the state of these rows only."""
         return ForbiddenTokens(self.automata, self.state[rows], self.orders[rows], self.tokens[rows])
 
     def _repeating(self, order: int, n_symbols: int) -> Bool[Tensor, "N V"]:
-        """Mark the tokens that would make an n-gram of this order a second time. [Paulus 2018, 2.5]"""
+        """Mark the tokens that would repeat an n-gram of this order. [Paulus 2018, 2.5]"""
         vetoed = torch.zeros(len(self.tokens), n_symbols, dtype=torch.bool, device=self.tokens.device)
         if self.tokens.shape[1] < order:
             return vetoed

@@ -1,4 +1,4 @@
-"""One token after another, for rows that do not compete: greedy search, and what sampling shares with it.
+"""Decoding with one hypothesis a row: greedy search, and the loop over tokens that sampling shares with it.
 
 Knows no model.
 """
@@ -24,7 +24,7 @@ from heedful.models.interface import State
 from heedful.text.vocabulary import BOS, EOS
 
 Choose = Callable[[Float[Tensor, "N V"], Sequence[int], Sequence[int] | None], Continuations]
-"""From log-probabilities of the next token, the requests of the rows and what is forced: one continuation a row."""
+"""Choose one continuation a row, from log p of the next token, the index of each row's request, and forced ids."""
 
 
 def follow(
@@ -39,24 +39,24 @@ def follow(
     longest = max((request.max_length for request in requests), default=0) + 1
     ids = torch.full((len(requests), longest), EOS)
     log_p = torch.zeros(len(requests), longest)
-    live, rows = list(range(len(requests))), torch.arange(len(requests))
+    unfinished, rows = list(range(len(requests))), torch.arange(len(requests))
     tokens = torch.full((len(requests),), BOS, device=state.device)
     forbidden = ForbiddenTokens.of(requests, 1, state.device)
     position = 0
-    while live:
+    while unfinished:
         logits, state = step(state, tokens)
-        log_following, forced = log_probabilities(logits), forcing.at(position, live)
+        log_following, forced = log_probabilities(logits), forcing.at(position, unfinished)
         if forbidden is not None:
             log_following = forbidden.apply(log_following, forced)
-        chosen = choose(log_following, live, forced)
+        chosen = choose(log_following, unfinished, forced)
         tokens = chosen.ids[:, 0]
         ids[rows, position] = tokens.cpu()
         log_p[rows, position] = chosen.log_p[:, 0].cpu()
         stay = (tokens != EOS).nonzero()[:, 0]
-        if len(stay) < len(live):
+        if len(stay) < len(unfinished):
             rows = rows[stay.cpu()]
-            live, tokens = rows.tolist(), tokens[stay]
-            if live:
+            unfinished, tokens = rows.tolist(), tokens[stay]
+            if unfinished:
                 state = state.reorder(stay)
         forbidden = forbidden and forbidden.after(stay, tokens)
         position += 1

@@ -1,4 +1,4 @@
-"""Outputs of encoder-only models: the best label at each position, or symbols between blanks.
+"""Backends of encoder-only models: the best label at each position, or the symbols of CTC.
 
 Knows ids, no text and no lines.
 """

@@ -1,4 +1,4 @@
-"""Minimum Bayes risk decoding: of several candidates, the one that the model's own samples agree with most.
+"""Minimum Bayes risk decoding: of several candidates, the one with the greatest expected utility under samples.
 
 Knows hypotheses and how to read them as text, no model and no search.
 """
@@ -19,7 +19,7 @@ Table = NDArray[np.float64]
 
 
 class Utility(ABC):
-    """Utility of a text if another one is right; from 0 to 100, higher is better."""
+    """Utility of a text given a reference: from 0 to 100, higher is better."""
 
     name: ClassVar[str]
 
@@ -38,7 +38,7 @@ class _NGramUtility(Utility):
         """Split a text into the units whose n-grams are counted."""
 
     def counts(self, texts: Sequence[str], references: Sequence[str]) -> "_Counts":
-        """Count what is common, and what there is."""
+        """Count n-grams that each pair has in common, and those of each text and reference."""
         ours, theirs = [self.cut(text) for text in texts], [self.cut(reference) for reference in references]
         orders = range(1, self.max_order + 1)
         common = np.stack([_common(ours, theirs, order) for order in orders])
@@ -70,7 +70,7 @@ class ChrF(_NGramUtility):
     def table(self, texts: Sequence[str], references: Sequence[str]) -> Table:
         common, output, wanted = self.counts(texts, references)
         output, wanted = output[:, :, None], wanted[:, None, :]
-        counted = (output > 0) & (wanted > 0)  # an order that either text is too short for does not count
+        counted = (output > 0) & (wanted > 0)  # orders longer than either text are left out
         orders = np.maximum(counted.sum(0), 1)
         precision = np.where(counted, common / np.maximum(output, 1), 0).sum(0) / orders
         recall = np.where(counted, common / np.maximum(wanted, 1), 0).sum(0) / orders
@@ -157,7 +157,7 @@ def best_expected(
 
 
 def _common(texts: Sequence[Sequence[str]], references: Sequence[Sequence[str]], order: int) -> NDArray[np.int64]:
-    """Clipped counts of common n-grams of each pair.
+    """Compute the clipped counts of common n-grams of each pair.
 
     min(a, b) = sum over k >= 1 of [a >= k] [b >= k], so with a column for each (n-gram, k) it is a matrix product.
     """

@@ -1,4 +1,4 @@
-"""What a user asks of the output of a line, as what search is asked for: checked against what can be done at all.
+"""Requests of search from the rules that a user sets for the output of a line; rules that cannot be met are refused.
 
 Knows texts, tokenisers and lengths, no model and no search.
 """
@@ -31,20 +31,20 @@ class OutputRules(NamedTuple):
 
 @final
 class RequestBuilder:
-    """Makes requests of rules. Raises ConfigError, naming the line, for what no output could keep, and HeedfulError
-    for what only the length of this line forbids.
+    """Builder of requests from the rules of a line. Raises ConfigError, naming the line, for rules that no output can
+    meet, and HeedfulError for rules that only the length of this line makes impossible.
 
-    What is drawn at random is never the unknown symbol, which has some probability in every place.
+    In sampling UNK is always forbidden, as it has some probability at every position.
     """
 
     def __init__(self, tokenizer: Tokenizer, search: SearchConfig, readable: int | None) -> None:
-        """Prepare the rules; `readable` is the most tokens, with BOS, that the model can read of a target."""
+        """Prepare the builder; `readable` is the most tokens, with BOS, that the model can read of a target."""
         self._tokenizer, self._search, self._readable = tokenizer, search, readable
         self._units: PieceParts | None = None
         self._automata: dict[tuple[str, ...], Tensor] = {}
 
     def __call__(self, place: str, length: int, prefix: str, rules: OutputRules, parts: int) -> Request:
-        """Make the request for a source of so many tokens, one of the `parts` of the line that errors call `place`."""
+        """Build the request for a source of `length` tokens, one of `parts` of a line, which errors call `place`."""
         if parts > 1 and (rules.require or rules.forbid):
             hint = "Give its sentences a line each, or raise search.max_source."
             raise HeedfulError(f"{place} is translated in {parts} parts, so it can have no phrases.", hint=hint)

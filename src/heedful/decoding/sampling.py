@@ -30,8 +30,8 @@ def sample(
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
-    def choose(log_p: Tensor, live: Sequence[int], forced: Sequence[int] | None) -> Continuations:
-        uniform = [float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in live]
+    def choose(log_p: Tensor, unfinished: Sequence[int], forced: Sequence[int] | None) -> Continuations:
+        uniform = [float(torch.rand((), generator=generators[i], dtype=torch.float64)) for i in unfinished]
         drawn = draw(truncated(log_p / temperature, top_k, top_p, epsilon), torch.tensor(uniform).to(log_p.device))[
             :, None
         ]
@@ -52,7 +52,7 @@ def truncated(
     if epsilon is not None:
         impossible = scores.softmax(dim=-1) < epsilon
         scores = scores.masked_fill(impossible.scatter(1, scores.argmax(dim=-1, keepdim=True), False), float("-inf"))
-    if top_k is None and top_p is None:  # sorting is what takes the time
+    if top_k is None and top_p is None:  # without a sort, which takes most of the time
         return scores.softmax(dim=-1)
     ordered, ids = scores.sort(dim=-1, descending=True, stable=True)
     probabilities = ordered.softmax(dim=-1)

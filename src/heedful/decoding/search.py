@@ -1,6 +1,6 @@
-"""What every search shares: what a step is, what may come next, what a hypothesis is, and how long one may get.
+"""Types and functions that all kinds of search share: steps, requests, continuations, hypotheses, the length penalty.
 
-Knows no model and no text. Rows: K consecutive rows a sentence; N = (sentences still open) * K.
+Knows no model and no text. Each unfinished sentence has K consecutive rows; N is the number of rows in all.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from heedful.models.interface import State
 from heedful.text.vocabulary import BOS, EOS, PAD
 
 Step = Callable[[State, Int[Tensor, " N"]], tuple[Float[Tensor, "N V"], State]]
-"""Consume one token a row; the logits of the next token, and the state after it."""
+"""Consume one token a row; return the logits of the next token, and the state after it."""
 
 NEVER = float("-inf")
 FREE = -1  # no id is forced
@@ -31,15 +31,17 @@ class Hypothesis(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Request of one sentence: the longest output in tokens, without EOS, and the prefix and
-    phrases that it must have.
+    """Constraints on the output of one sentence: its maximum length in tokens, without EOS, its prefix, and the phrases
+    that it must, or must not, contain.
     """
 
     max_length: int
     prefix: Sequence[int] = ()
-    required: Sequence[Sequence[int]] = ()  # phrases that the output must hold (`decoding.constraints`)
-    forbidden: Int[Tensor, "S V"] | None = None  # the automaton of texts that it must not hold (`decoding.forbidden`)
-    no_repeat: int = 0  # no n-gram of this order may stand in the output twice; 0 is off
+    required: Sequence[Sequence[int]] = ()  # phrases that the output must contain (`decoding.constraints`)
+    forbidden: Int[Tensor, "S V"] | None = (
+        None  # automaton of the texts that it must not contain (`decoding.forbidden`)
+    )
+    no_repeat: int = 0  # no n-gram of this order may occur twice in the output; 0 is off
 
 
 def length_penalty(length: int | Tensor, alpha: float) -> float | Tensor:
@@ -49,7 +51,7 @@ def length_penalty(length: int | Tensor, alpha: float) -> float | Tensor:
 
 @final
 class ForcedTokens:
-    """Positions at which a request has no choice: those of the prefix, and the end at the greatest length."""
+    """Positions at which the next token is forced: the prefix of a request, and EOS at its maximum length."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self.requests = requests
@@ -57,7 +59,7 @@ class ForcedTokens:
         self.least_length = min((request.max_length for request in requests), default=0)
 
     def at(self, position: int, sentences: Sequence[int]) -> list[int] | None:
-        """Return for each of these requests the only id that may come now, or FREE; None where all are free."""
+        """Return for each of these requests the id that is forced at a position, or FREE; None where all are free."""
         if self.longest_prefix <= position < self.least_length:
             return None
         requests = [self.requests[i] for i in sentences]
@@ -85,7 +87,7 @@ class BeamSelection(NamedTuple):
     sources: Int[Tensor, "B K"]  # the beam that each comes from
     ids: Int[Tensor, "B K"]
     log_p: Float[Tensor, "B K"]  # of the id
-    totals: Float[Tensor, "B K"]  # of the output with it; -inf where a beam stays closed
+    totals: Float[Tensor, "B K"]  # of the output with it; -inf where a beam has no continuation
 
 
 def log_probabilities(logits: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
@@ -97,7 +99,7 @@ def log_probabilities(logits: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
 
 
 def continuations(log_p: Float[Tensor, "N V"], k: int, forced: Sequence[int] | None) -> Continuations:
-    """Return the k most probable ids of each row (all V where V < k); the forced one alone where there is one.
+    """Return the k most probable ids of each row (all V where V < k); only the forced one where an id is forced.
 
     `forced` has an id, or FREE, for each row.
     """
@@ -107,8 +109,8 @@ def continuations(log_p: Float[Tensor, "N V"], k: int, forced: Sequence[int] | N
 def most_probable(log_p: Float[Tensor, "N V"], k: int) -> Continuations:
     """Return the k greatest of each row with their ids, best first: `log_p.topk(k)`.
 
-    The k greatest lie in the k runs of neighbours with the greatest maxima, or in the rest that fills no run; and
-    maxima are found many at a time, where top-k moves number by number.
+    The k greatest lie in the k runs of RUN neighbours with the greatest maxima, or in the remainder after the last run.
+    It is faster than `topk` over the whole vocabulary, since maxima are vectorised.
     """
     n_runs = log_p.shape[1] // RUN
     if n_runs <= 2 * k:
@@ -119,8 +121,8 @@ def most_probable(log_p: Float[Tensor, "N V"], k: int) -> Continuations:
     rest = torch.arange(n_runs * RUN, log_p.shape[1], device=log_p.device)
     if len(rest):
         ids = torch.cat([ids, rest.expand(len(ids), -1)], dim=1)
-    values, places = log_p.gather(1, ids).topk(k, dim=1)
-    return Continuations(values, ids.gather(1, places))
+    values, best = log_p.gather(1, ids).topk(k, dim=1)
+    return Continuations(values, ids.gather(1, best))
 
 
 def only_forced(free: Continuations, log_p: Float[Tensor, "N V"], forced: Sequence[int] | None) -> Continuations:

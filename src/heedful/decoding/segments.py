@@ -1,5 +1,5 @@
-"""How lines become batches for search, and what search found becomes lines again: over-long ones are split and joined,
-the rest are sorted by length under a token budget.
+"""Lines to batches for search, and hypotheses back to lines. Long lines are split, and their outputs joined;
+segments are sorted by length and batched under a token budget.
 
 Knows ids and a tokeniser, no model.
 """
@@ -21,7 +21,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？])")
 
 
 class Segment(NamedTuple):
-    """A piece of a line that is searched at once."""
+    """A part of a line that is translated as one source."""
 
     line: int
     ids: list[int]
@@ -31,7 +31,7 @@ def segment_line(line: int, text: str, tokenizer: Tokenizer, longest: int) -> li
     """Split a line: the whole of it if it has at most `longest` tokens; else at sentence ends, packed; else every
     `longest` tokens.
 
-    A line that shows nothing, or one without any token, has no segment.
+    A blank line, or one without any token, has no segment.
     """
     if is_blank(text):
         return []
@@ -65,8 +65,8 @@ def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
 
 
 def in_batches(lengths: Sequence[int], budget: int, compute: Callable[[list[int]], Sequence[T]]) -> list[T]:
-    """Compute something of each sequence, a batch at once: `compute` gets the numbers of those in a batch. Results are
-    in the order of the sequences.
+    """Apply `compute` to batches, given as the numbers of their sequences; return the results in the order of the
+    sequences.
     """
     found: dict[int, T] = {}
     for numbers in batches(lengths, budget):

@@ -101,8 +101,8 @@ class SequenceBackend(Backend):
         return Trace([*source, END], [BEGIN, *target], [*target, END], log_p, maps)
 
     def _teacher_forced(self, batch: Batch) -> list[list[float]]:
-        """Compute the log-probabilities of the targets' tokens, EOS included; behind the end of a shorter target they
-        have no meaning.
+        """Compute the log-probability of each token of the targets, EOS included, given the reference tokens before it.
+        Values at padding have no meaning.
         """
         hidden = self.model.decode(self.model.encode(batch.src, batch.src_mask), batch.tgt_in)
         log_p = self.model.logits(hidden).float().log_softmax(dim=-1)
@@ -134,8 +134,8 @@ class SequenceBackend(Backend):
             search = _Encoded(ready, memory, list(sources), list(requests), None)
             return self._found(search, n_best)
         narrow = shortlist.narrow(sources, requests)
-        search = _Encoded(ready, memory, list(sources), narrow.asked(requests), narrow)
-        return [narrow.found(some) for some in self._found(search, n_best)]
+        search = _Encoded(ready, memory, list(sources), narrow.renumbered(requests), narrow)
+        return [narrow.restored(hypotheses) for hypotheses in self._found(search, n_best)]
 
     def _found(self, encoded: "_Encoded", n_best: int) -> list[list[Hypothesis]]:
         match self.search:
@@ -195,7 +195,7 @@ def _sampled(encoded: "_Encoded", search: SampleSearch, n: int) -> list[list[Hyp
 
 
 class _Encoded(NamedTuple):
-    """Encoded sources and what is asked of them, in the numbers of the vocabulary that is searched."""
+    """Encoded sources and their requests, whose ids are those of the shortlist where there is one."""
 
     ready: SearchableModel
     memory: Memory
@@ -217,7 +217,7 @@ class _Encoded(NamedTuple):
 
     @property
     def step(self) -> Step:
-        """Step function that search calls."""
+        """Step function of the model, with its output layer, restricted to the shortlist where there is one."""
         model, readout = self.ready
         if self.narrow is not None:
             there = self.narrow._replace(ids=self.narrow.ids.to(device_of(model)))

@@ -1,6 +1,6 @@
-"""A lexical shortlist: the few target ids that a sentence may need, so that the output layer multiplies no others.
+"""Lexical shortlists: the few target ids that are candidates for a sentence, to which the output layer is restricted.
 
-Knows ids, no model and no text. B sentences, V vocabulary, U ids that some sentence of a batch may emit.
+Knows ids, no model and no text. B sentences, V vocabulary, U ids that are candidates for some sentence of a batch.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,20 +63,20 @@ class ShortlistVocabulary(NamedTuple):
     ids: Int[Tensor, " U"]  # ascending; the first are the special ids
     allowed: Bool[Tensor, "B U"]
 
-    def asked(self, requests: Sequence[Request]) -> list[Request]:
-        """Return the requests, in numbers of this vocabulary."""
-        place = {token: number for number, token in enumerate(self.ids.tolist())}
+    def renumbered(self, requests: Sequence[Request]) -> list[Request]:
+        """Return the requests with their ids in the numbering of this vocabulary."""
+        number_of = {token: number for number, token in enumerate(self.ids.tolist())}
         return [
             request._replace(
-                prefix=[place[token] for token in request.prefix],
-                required=[[place[token] for token in phrase] for phrase in request.required],
+                prefix=[number_of[token] for token in request.prefix],
+                required=[[number_of[token] for token in phrase] for phrase in request.required],
                 forbidden=None if request.forbidden is None else request.forbidden[:, self.ids],
             )
             for request in requests
         ]
 
-    def found(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Return the hypotheses, in ids of the whole vocabulary."""
+    def restored(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Return the hypotheses with their ids in the numbering of the whole vocabulary."""
         ids = self.ids.tolist()
         return [one._replace(ids=[ids[number] for number in one.ids]) for one in hypotheses]
 
@@ -153,7 +153,7 @@ def save_shortlist(folder: Path, shortlist: Shortlist, tokenizers: Tokenizers) -
 
 
 def write_shortlist(table: Path, facts: Path, shortlist: Shortlist, tokenizers: Tokenizers) -> None:
-    """Write the table of a shortlist, and the facts about it, into two files that get their places together.
+    """Write the table of a shortlist, and the facts about it, as two files.
 
     Raises CannotWrite where the system refuses.
     """

@@ -1,4 +1,4 @@
-"""What a translator gives back. Knows no model."""
+"""Results of a translator: tokens, candidates, translations and scores. Knows no model."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,7 @@
-"""From text to text: the one way in which the command line, evaluation and `heedful.load` use a model or an export.
+"""Translation of lines of text: used by the command line, evaluation and `heedful.load`, for models and exports alike.
 
-Knows no file, no metric, and of what computes only that it is a `Backend`. One line in, one result out, in order; a
-line's result does not depend on the others.
+Knows no file, no metric, and no model but a `Backend`. Each line has one result, in order, which does not depend on the
+other lines.
 """
 
 import math
@@ -99,7 +99,7 @@ class Translator:
         ]
         for number, one in enumerate(found, start=first_pair):
             if math.isnan(one.log_p):
-                raise HeedfulError(f"The model gives no probability for pair {number}.", hint=self._no_number)
+                raise HeedfulError(f"The model gives no probability for pair {number}.", hint=self._damaged_hint)
         return found
 
     @torch.inference_mode()
@@ -146,8 +146,8 @@ class Translator:
         return found[0][0].ids if found and found[0] else []
 
     @property
-    def _no_number(self) -> str:
-        """Way out where a probability is NaN."""
+    def _damaged_hint(self) -> str:
+        """Hint of the error where a probability is NaN."""
         return f"Its weights are damaged (NaN). {self.backend.damaged_hint}"
 
     def _check_found(self, hypotheses: list[Hypothesis], request: Request, place: str) -> None:
@@ -155,7 +155,7 @@ class Translator:
             message = f"No output was found for {place} that holds all required phrases and no forbidden one."
             raise HeedfulError(message, hint="Raise search.beam or search.max_extra, or take some phrases back.")
         if not hypotheses or math.isnan(hypotheses[0].log_p):
-            raise HeedfulError(f"The model gives no output for {place}.", hint=self._no_number)
+            raise HeedfulError(f"The model gives no output for {place}.", hint=self._damaged_hint)
 
 
 def refuse_single_text(name: str, lines: Sequence[str]) -> None:
@@ -165,7 +165,7 @@ def refuse_single_text(name: str, lines: Sequence[str]) -> None:
 
 
 def check_traced(pair: tuple[Sequence[int], Sequence[int]], max_source: int) -> None:
-    """Refuse a pair of which too many weights would be kept. Raises HeedfulError."""
+    """Raise HeedfulError for a pair whose attention weights are too many to keep."""
     tokens, most = 1 + max(map(len, pair)), TRACED_LENGTHS * max_source
     if tokens > most:
         hint = "Show a sentence at a time: each layer and head has a weight for each two tokens."
@@ -179,8 +179,8 @@ def refuse_no_text(name: str, text: str) -> None:
 
 
 def check_lines(lines: Sequence[str], beside: Mapping[str, Sequence[object] | None]) -> None:
-    """Check lines and what goes with them. Raises TypeError for a single text in place of lines, and ValueError unless
-    each list beside has one item a line.
+    """Check lines and the lists that go with them. Raises TypeError for a single text in place of lines, and ValueError
+    unless each list has one item a line.
     """
     refuse_single_text("lines", lines)
     for name, given in beside.items():
