@@ -100,7 +100,7 @@ def _begin(requests: Sequence[Request], beam: int, alpha: float, device: torch.d
 def _extend(logits: Tensor, current: BeamState, forcing: ForcedTokens, beam: int) -> tuple[Tensor, BeamState]:
     """Return the beams [B K] that the `beam` best continuations of each sentence extend, and the state after them.
 
-    These are among the `beam` best continuations of each row, so that log p is the only tensor of shape [N V] that is made.
+    These are among the `beam` best continuations of each row, so that log p is the only new tensor of shape [N V].
     """
     forced = forcing.at(current.tokens.shape[2], current.sentences)
     forced_of_row = None if forced is None else [wanted for wanted in forced for _ in range(beam)]
@@ -154,8 +154,8 @@ def _finish(current: BeamState, finished: list[list[Hypothesis]], alpha: float, 
 def _unfinished(current: BeamState) -> list[int]:
     """Return the rows of the sentences with an unfinished hypothesis that may still be among the `n_best`.
 
-    Each token lowers log p <= 0, and the penalty lp grows with the length, so that log p / lp(maximum length) bounds the
-    final score from above.
+    Each token lowers log p <= 0, and the penalty lp grows with the length, so that log p / lp(maximum length) bounds
+    the final score from above.
     """
     best = current.log_p.max(dim=1).values.double()
     # A finished beam has -inf. NaN, from damaged weights, compares as False with all numbers, so that search ends.

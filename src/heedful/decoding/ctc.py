@@ -99,8 +99,8 @@ def _next(kept: _Prefixes, frame: Numbers, beam: int) -> _Prefixes:
 def ctc_log_p(log_p: Float[Tensor, "T V"], ids: Sequence[int]) -> list[float]:
     """Compute ln p of each symbol, given that the output began with those before it, and of the end after the last one.
 
-    Their sum is ln p(ids | x) over all paths, by the forward recursion; the terms are log ratios of the probabilities of
-    prefixes, as in prefix search. [Graves 2006, 3.2, 4.1] A symbol that no path can give has -inf.
+    Their sum is ln p(ids | x) over all paths, by the forward recursion; the terms are log ratios of the probabilities
+    of prefixes, as in prefix search. [Graves 2006, 3.2, 4.1] A symbol that no path can give has -inf.
     """
     return _token_log_p(_numbers(log_p), ids)
 
