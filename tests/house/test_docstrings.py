@@ -1,25 +1,26 @@
 """How docstrings begin: a function's with a verb, a class's or a property's with a noun, and none with a question."""
 
 import ast
-import re
 
 import pytest
 from tests.house.source import EVERY_MODULE, FunctionNode, Module
 
 QUESTION = {"What", "Whatever", "Whether", "Where", "How", "Which", "Who", "Whose", "When", "Why"}
-OTHER_WORDS = """
-A About All An And Another Any As At Before Behind Both By Different Each Either Embedded Endless Every Everything
-Few For From Four Held-out If In It Its Like Many More Most Named Neither New Newest No None Nothing Of On One Only
-Or Our Other Over Several Simple Some Something Such Than That The Their Them These They This Those Three To Two
-Until Visible With Without
-"""
-NO_VERB = QUESTION | set(OTHER_WORDS.split())
-NOUN = re.compile(r"\w+(tion|sion|ness|ity|ance|ence|ism)$|\w*[^s]s$")  # "Rows", "Raises", "Attention"
+VERBS = """
+Add Align Allocate Append Apply Ask Assign Attend Average Bound Build Bundle Carry Check Choose Collapse Collect
+Combine Compare Compose Compute Concatenate Consume Convert Convolve Copy Count Cut Declare Decode Derive Describe Do
+Download Draw Embed Encode Estimate Explain Extend Fetch Fill Find Flatten Format Gather Generate Give Hash Have Hide
+Hold Ignore Import Join Keep Lay Learn Let Link List Load Locate Look Make Map Mark Mask Measure Merge Move Name Nest
+Normalise Note Number Open Order Pack Pad Pair Parse Pass Plan Pool Predict Prepare Print Process Project Put Quantise
+Raise Rank Read Reconstruct Record Refuse Remove Render Renumber Repeat Replace Report Request Resolve Restrict Return
+Rise Round Run Say Scale Score Search Select Set Shift Show Split Stage Start Store Strip Suggest Summarise Tag Take
+Tell Time Title Trace Train Translate Transpose Truncate Turn Wrap Write Yield
+"""  # add a verb that you need; one of these is mostly right
 
 
 @pytest.mark.parametrize("module", **EVERY_MODULE)
 def test_first_words(module: Module) -> None:
-    """A verb is what is no article, pronoun, question word or formula, and has no ending of a noun."""
+    """A function does one of `VERBS`; a class is no question and no pronoun."""
     assert [f"{name}: {text}" for name, text, right in first_lines(module.tree) if not right] == []
 
 
@@ -40,9 +41,8 @@ def is_property(function: FunctionNode) -> bool:
 
 
 def begins_with_verb(line: str) -> bool:
-    """Look at the first word: capitalised, letters only, and no other kind of word."""
-    word = line.split()[0].rstrip(",:;.")
-    return bool(re.fullmatch(r"[A-Z][a-z]+(-[a-z]+)?", word)) and word not in NO_VERB and not NOUN.match(word)
+    """Look at the first word: one of the verbs, in the imperative."""
+    return line.split()[0].rstrip(",:;.") in VERBS.split()
 
 
 def begins_with_noun(line: str) -> bool:
@@ -51,14 +51,14 @@ def begins_with_noun(line: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "line", ["Return the rows.", "Process a line.", "Pass on.", "Draw one, then stop.", "Re-read a file."]
+    "line", ["Return the rows.", "Process a line.", "Pass: nothing is done.", "Draw one, then stop."]
 )
 def test_verbs(line: str) -> None:
     assert begins_with_verb(line)
 
 
 @pytest.mark.parametrize(
-    "line", ["The rows.", "Rows of it.", "Raises an error.", "softmax(QK)", "`x` of it", "Attention."]
+    "line", ["The rows.", "Rows of it.", "Raises an error.", "softmax(QK)", "`x` of it", "Linear to 0.", "Mean of all."]
 )
 def test_others(line: str) -> None:
     assert not begins_with_verb(line)

@@ -104,7 +104,9 @@ def fused_attention(
     bias: Bias | None = None,
     dropout: float = 0.0,
 ) -> Attended:
-    """Eq. 1 by torch's fused kernel: equal to `attend(..., score=scaled_dot)` without ever forming the weights."""
+    """Compute Eq. 1 by torch's fused kernel: equal to `attend(..., score=scaled_dot)` without ever
+    forming the weights.
+    """
     check_parts(query, key, value, scaled_dot)
     check_same_width(query, key)
     if mask is None and bias is None and not dropout and query.device.type == "cpu" and key.shape[2] < A_REGISTER:

@@ -33,7 +33,7 @@ class Mask(NamedTuple):
 
     @staticmethod
     def causal(n_queries: int, n_keys: int, offset: int, device: torch.device | None = None) -> "Mask":
-        """Query t, which stands at position offset + t, sees the keys at positions 0 to offset + t.
+        """Let query t, at position offset + t, see the keys at positions 0 to offset + t.
 
         The offset is required: with 1 query and 4 cached keys it is 3, and nothing else tells. [Vaswani 2017, 3.2.3]
         """
@@ -44,19 +44,24 @@ class Mask(NamedTuple):
 
     @staticmethod
     def past(length: int, device: torch.device | None = None) -> "Mask":
-        """Query t sees the keys before t, itself excluded, so the first sees nothing. [Shen 2018, 3.3, forward]"""
+        """Let query t see the keys before t, itself excluded, so that the first sees nothing. [Shen
+        2018, 3.3, forward]
+        """
         positions = torch.arange(length, device=device)
         return Mask.pair(positions[None, :] < positions[:, None])
 
     @staticmethod
     def future(length: int, device: torch.device | None = None) -> "Mask":
-        """Query t sees the keys after t, itself excluded, so the last sees nothing. [Shen 2018, 3.3, backward]"""
+        """Let query t see the keys after t, itself excluded, so that the last sees nothing. [Shen
+        2018, 3.3, backward]
+        """
         positions = torch.arange(length, device=device)
         return Mask.pair(positions[None, :] > positions[:, None])
 
     @staticmethod
     def around(centre: Shaped[Tensor, "*B T"], radius: int, n_keys: int) -> "Mask":
-        """Query t sees the keys s with |s - centre[t]| <= radius; centres may be real numbers, and one for each head.
+        """Let query t see the keys s with |s - centre[t]| <= radius; centres may be real numbers, and one for each
+        head.
 
         With centre t it is restricted self-attention, r = 2 radius + 1 [Vaswani 2017, 4], and Luong's local-m.
         """

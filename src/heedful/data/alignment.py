@@ -65,7 +65,7 @@ def _moves(jump: Reals, n_places: int) -> tuple[Places, Reals]:
 
 
 def _expect(emission: Reals, jump: Reals) -> _Found:
-    """Forward and backward, scaled to sum to 1 at each step. `emission` [J I]."""
+    """Run the forward and the backward pass, scaled to sum to 1 at each step. `emission` [J I]."""
     length, n_places = emission.shape
     which, moves = _moves(jump, n_places)
     forward, backward = np.empty_like(emission), np.ones_like(emission)

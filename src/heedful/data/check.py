@@ -202,7 +202,7 @@ def check_overlap(train: SplitSurvey, held_out: SplitSurvey, *, allowed: bool) -
 
 
 def check_lengths(train: SplitSurvey, limits: Limits) -> Iterator[Finding]:
-    """Training pairs that the limits leave out, or that are larger than a batch."""
+    """Find training pairs that the limits leave out, or that are larger than a batch."""
     if train.source.tokens is None or train.target.tokens is None:
         return
     longest = np.maximum(train.source.tokens, train.target.tokens)

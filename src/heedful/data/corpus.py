@@ -138,7 +138,7 @@ def _no_pairs(files: Sequence[Path]) -> HeedfulError:
 
 
 def _aligned(source: Path, target: Path) -> Iterator[Pair]:
-    """Line n of the one with line n of the other; raises HeedfulError with both counts where they differ."""
+    """Pair line n of the one with line n of the other; raises HeedfulError with both counts where they differ."""
     sources, targets = read_lines(source), read_lines(target)
     count = 0
     for text in sources:

@@ -41,7 +41,7 @@ class TranslationTable(NamedTuple):
 
 
 def learn_lexicon(pairs: Sequence[tuple[Ids, Ids]], target_size: int, iterations: int = 5) -> TranslationTable:
-    """Model 1 by expectation maximisation, from uniform probabilities. [Brown 1993, 4.1]
+    """Learn Model 1 by expectation maximisation, from uniform probabilities. [Brown 1993, 4.1]
 
     Each target token of a pair comes from one source token or from NULL: t(y | x) is proportional to the sum, over the
     pairs, of t(y_j | x_i) / sum_i' t(y_j | x_i'). `pairs` are ids without BOS and EOS, neither side empty. Of a corpus

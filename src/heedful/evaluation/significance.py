@@ -57,7 +57,8 @@ def paired_bootstrap(metric: Metric, stats_a: Matrix, stats_b: Matrix, samples: 
 
 
 def paired_randomisation(metric: Metric, stats_a: Matrix, stats_b: Matrix, samples: int, seed: int) -> float:
-    """Two-sided p of approximate randomisation: the outputs of each item are swapped at random [Riezler 2005].
+    """Compute the two-sided p of approximate randomisation: the outputs of each item are swapped at random [Riezler
+    2005].
 
     The better test for a yes or no (exact under the null hypothesis); it gives no interval.
     """

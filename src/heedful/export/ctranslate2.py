@@ -114,7 +114,7 @@ def token_strings(tokenizer: Tokenizer) -> list[str]:
 
 
 def _visible(letter: str) -> str:
-    """White space by its number, for it separates the tokens in the library's files."""
+    """Write white space as its number, for it separates the tokens in the library's files."""
     return f"<U+{ord(letter):04X}>" if letter.isspace() else letter
 
 
@@ -216,7 +216,7 @@ def _fill_attention(spec: Any, attention: MultiHeadAttention, sublayer: Sublayer
 
 
 def _widen(linear: nn.Linear, heads: int, width: int) -> tuple[Tensor, Tensor | None]:
-    """Weight and bias of a projection into heads, each head filled up with zeros to `width` rows."""
+    """Return weight and bias of a projection into heads, each head filled up with zeros to `width` rows."""
     by_head = linear.weight.unflatten(0, (heads, -1))  # [H E D]
     missing = width - by_head.shape[1]
     weight = nn.functional.pad(by_head, (0, 0, 0, missing)).flatten(0, 1)

@@ -46,7 +46,8 @@ def family(config: TransformerConfig) -> str:
 
 
 def layout(config: TransformerConfig) -> Layout:
-    """Interleaved sinusoids become [sin | cos], and a pre-norm residual stream is scaled to the fixed epsilon.
+    """Return the layout: interleaved sinusoids become [sin | cos], and a pre-norm residual stream is scaled to the
+    fixed epsilon.
 
     A norm divides by sqrt(var(x) + epsilon). That of c x with epsilon c^2 is that of x with epsilon, and a pre-norm
     residual stream is read through norms only, so that c = sqrt(1e-5 / epsilon) makes another epsilon 1e-5 exactly.
@@ -123,7 +124,7 @@ def _matrices(config: TransformerConfig, weights: Mapping[str, Tensor], how: Lay
 def _module(
     config: TransformerConfig, weights: Mapping[str, Tensor], ours: str, theirs: str, how: Layout
 ) -> dict[str, Tensor]:
-    """Weight and bias of one module in a layer."""
+    """Return weight and bias of one module in a layer."""
     weight = weights[f"{ours}.weight"]
     bias = weights.get(f"{ours}.bias")
     if bias is None:

@@ -217,7 +217,7 @@ def import_checkpoint(folder: Path, out: Path, lines: Sequence[str]) -> Parity:
 
 
 def random_sentences(tokenizer: Tokenizer, count: int) -> list[str]:
-    """Random pieces of the tokeniser's own, one to twenty a sentence: they mean nothing, and compare all the same."""
+    """Draw random pieces of the tokeniser's own, one to twenty a sentence: they mean nothing, but serve to compare."""
     rng = random.Random(1)
     ids = [index for index in range(len(SPECIALS), len(tokenizer)) if not LANGUAGE_CODE.match(tokenizer.symbol(index))]
     return [tokenizer.decode(rng.choices(ids, k=rng.randint(1, 20))) for _ in range(count)]

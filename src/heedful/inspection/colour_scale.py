@@ -11,7 +11,9 @@ Colour = tuple[int, int, int]
 
 
 def _sample(name: str, start: float, stop: float, ground: Colour) -> list[Colour]:
-    """Level 0 is the ground, level STEPS the far end of the colour map; the first levels fade in from the ground."""
+    """Return the colour of a level: 0 is the ground, STEPS the far end of the colour map; the first levels fade in from
+    the ground.
+    """
     shades = colormaps[name](np.linspace(start, stop, STEPS + 1))[:, :3] * 255
     fade = np.clip(np.linspace(0, 1, STEPS + 1) * 2.5, 0, 1)[:, None]
     mixed = np.asarray(ground) * (1 - fade) + shades * fade

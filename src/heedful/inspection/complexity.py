@@ -87,7 +87,7 @@ def longest_path(n: int, reads: Callable[[int], range]) -> int:
 
 
 def _count(run: Callable[[], object]) -> int:
-    """Multiply-adds: the counter of torch counts each as two operations."""
+    """Count multiply-adds: the counter of torch counts each as two operations."""
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         run()
     return counter.get_total_flops() // 2

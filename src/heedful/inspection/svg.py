@@ -114,7 +114,7 @@ def _grid(place: _Place) -> str:
 
 
 def _row_labels(labels: Axes, weights: NDArray[np.float32], place: _Place) -> list[str]:
-    """Row labels end at the map, on the side of its first column."""
+    """Write the row labels, which end at the map, on the side of its first column."""
     drawn = []
     for t, label in enumerate(labels.rows):
         y = place.top + t * _CELL + _CELL // 2 + 4
@@ -127,7 +127,8 @@ def _row_labels(labels: Axes, weights: NDArray[np.float32], place: _Place) -> li
 
 
 def _column_labels(columns: list[str], place: _Place) -> list[str]:
-    """Column labels stand on the map: upright where they fit a cell, else slanted in the direction of reading.
+    """Write the column labels, which stand on the map: upright where they fit a cell, else slanted in the direction of
+    reading.
 
     Where more than a third is too wide, all are slanted, or they would lie over each other.
     """

@@ -28,5 +28,5 @@ def trace_to_tree(trace: Trace) -> dict[str, Any]:
 
 
 def shortest(values: Tensor) -> Any:
-    """Nested lists of float32 values, each as the shortest decimal that is still that value."""
+    """Convert float32 values to nested lists, each value as the shortest decimal that is still that value."""
     return values.detach().float().cpu().numpy().astype(np.str_).astype(np.float64).tolist()

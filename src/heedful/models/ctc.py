@@ -97,7 +97,7 @@ class CTC(EncoderOnly):
 
 
 def normalised(values: Float[Tensor, "B F W"], real: Bool[Tensor, "B F 1"]) -> Float[Tensor, "B F W"]:
-    """Mean 0 and variance 1 over the real frames, for each band of each utterance; zero elsewhere.
+    """Scale each band of each utterance to mean 0 and variance 1 over the real frames; zero elsewhere.
 
     One is added to the variance, that of a single level of 256: silence stays silence.
     """

@@ -40,7 +40,7 @@ class SentencePooling(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, sentences: EncodedSentences) -> PooledVector:
-        """Padding, and whatever is no word, has no part in it."""
+        """Pool the vectors of words; padding, and whatever is no word, has no part in it."""
 
     def added_loss(self, prediction: Prediction, nll: Float[Tensor, " B"]) -> Float[Tensor, " B"] | None:
         """Return what training adds to the cross-entropy (`nll`, nats a sentence): the penalty, if there is one."""

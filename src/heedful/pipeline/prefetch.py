@@ -22,7 +22,7 @@ class Prefetch(Generic[Item]):
         self._begun: tuple[int, Future[Item]] | None = None
 
     def __call__(self, number: int) -> Item:
-        """Item `number`; number + 1 is begun."""
+        """Return item `number`; number + 1 is begun."""
         if self._begun is not None and self._begun[0] == number:
             future = self._begun[1]
         else:

@@ -30,7 +30,9 @@ class Suggestion(NamedTuple):
 
 
 def suggest_preset(pairs: Iterable[Pair]) -> Suggestion:
-    """Single words: "character"; sentences: "multi30k-tiny", or "paper-base" where there are many."""
+    """Suggest a preset: for single words "character"; for sentences "multi30k-tiny", or "paper-base" where there are
+    many.
+    """
     pairs = iter(pairs)
     first = list(islice(pairs, LOOK_AT))
     words = sum(len(pair.source.split()) == 1 for pair in first)

@@ -43,7 +43,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """Strict JSON, one line of it if nothing is said of an `indent`.
+    """Write strict JSON, on one line unless `indent` is given.
 
     Numbers that JSON lacks become the strings "nan", "inf" and "-inf", which float() reads back. Bytes of a path that
     are no UTF-8 are escaped.

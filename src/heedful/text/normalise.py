@@ -46,7 +46,7 @@ class TextNormaliser(NamedTuple):
         return text if self.form == "none" else unicodedata.normalize(self.form, text)  # pyright: ignore[reportArgumentType]
 
     def compose(self, text: str) -> str:
-        """Decoded text as it goes out: NFD is a form for the inside only, so letters and accents are joined again."""
+        """Compose decoded text: NFD is a form for the inside only, so letters and accents are joined again."""
         return unicodedata.normalize("NFC", text) if self.form == "NFD" else text
 
 

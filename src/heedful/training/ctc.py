@@ -31,7 +31,8 @@ def ctc_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, 
 
 
 def equal_split_losses(answer: Prediction, labels: Int[Tensor, "B U"]) -> Float[Tensor, " B"]:
-    """Cross-entropy summed over the positions, as if the U labels shared the T positions equally and in order.
+    """Compute the cross-entropy summed over the positions, as if the U labels shared the T positions equally and in
+    order.
 
     The baseline of CTC: position t, from 0, is that of label floor(t U / T).
     """

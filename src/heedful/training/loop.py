@@ -246,7 +246,7 @@ def _joined(window: LogWindow, updated: UpdateResult, seconds: float) -> LogWind
 
 
 def build_optimizer(model: Model, config: TrainingConfig) -> torch.optim.Optimizer:
-    """Adam [Kingma 2015], or AdamW [Loshchilov 2019] with weight decay on matrices only, as one fused kernel."""
+    """Build Adam [Kingma 2015], or AdamW [Loshchilov 2019] with weight decay on matrices only, as one fused kernel."""
     matrices = [parameter for parameter in model.parameters() if parameter.dim() > 1]
     vectors = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
     return torch.optim.AdamW(

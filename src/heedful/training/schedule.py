@@ -12,13 +12,17 @@ def noam(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> flo
 
 
 def inverse_sqrt(step: int, peak: float, warmup_steps: int) -> float:
-    """Linear to `peak` at `warmup_steps`, then peak * sqrt(warmup_steps / step): Eq. 3 with its peak named."""
+    """Rise linearly to `peak` at `warmup_steps`, then fall as peak * sqrt(warmup_steps / step): Eq. 3 with its peak
+    named.
+    """
     _check(step)
     return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 
 
 def linear(step: int, peak: float, warmup_steps: int, max_updates: int) -> float:
-    """Linear to `peak` at `warmup_steps`, then linear towards 0, which is reached one update after the last."""
+    """Rise linearly to `peak` at `warmup_steps`, then fall linearly towards 0, which is reached one update after the
+    last.
+    """
     _check(step)
     if step <= warmup_steps:
         return peak * step / warmup_steps

@@ -50,7 +50,7 @@ class DirectionalBlock(nn.Module):
 
 
 def directed(direction: Direction, real: Bool[Tensor, "B S"]) -> Mask:
-    """Strictly those before, or after, that are real."""
+    """Mask all but the real words strictly before, or after."""
     length = real.shape[1]
     strict = Mask.past(length, real.device) if direction == "past" else Mask.future(length, real.device)
     return strict & Mask.key_padding(real)

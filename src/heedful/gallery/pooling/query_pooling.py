@@ -49,7 +49,7 @@ class QueryPooling(SentencePooling):
         self.asking, self.width, self.reads = asking, width, reads
 
     def slots(self, sentences: EncodedSentences) -> tuple[Tensor, Tensor, Tensor]:
-        """Query, key and value of `attend`."""
+        """Return query, key and value of `attend`."""
         value = sentences.encoded if self.reads == "encoded" else sentences.embedded
         return self.asking.query(sentences.encoded), sentences.encoded[:, None], value[:, None]
 
