@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from heedful.data.alignment import WIDEST, _best, _expect, align_pairs
+from heedful.data.hmm_aligner import WIDEST, _best, _expect, align_pairs
 from heedful.recipe.tables import TASKS
 
 

@@ -14,7 +14,7 @@ from transformers import AutoModelForSeq2SeqLM, MarianConfig, MarianMTModel, Mar
 
 from heedful import __version__ as version
 from heedful.errors import CheckFailed, ConfigError, HeedfulError
-from heedful.export.marian import import_checkpoint, import_marian, random_sentences
+from heedful.export.marian_import import import_checkpoint, import_marian, random_sentences
 from heedful.export.targets import export_bundle
 from heedful.models.bundle import load_bundle
 from heedful.pipeline.load import load

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heedful.errors import CannotWrite
-from heedful.text.output import write_output, writing
+from heedful.text.output_files import write_output, writing
 
 
 def test_a_new_file_and_an_old_one(tmp_path: Path) -> None:
@@ -82,7 +82,9 @@ def test_a_device(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_what_the_shell_has_open_is_added_to(name: str, tmp_path: Path) -> None:
-    script = f"from heedful.text.output import write_output as w; from pathlib import Path; w(Path('{name}'), b'b')"
+    script = (
+        f"from heedful.text.output_files import write_output as w; from pathlib import Path; w(Path('{name}'), b'b')"
+    )
     (tmp_path / "log").write_bytes(b"a")
     with (tmp_path / "log").open("ab") as log:
         subprocess.run([sys.executable, "-c", script], stdout=log, check=True)

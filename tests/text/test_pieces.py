@@ -8,7 +8,7 @@ from tests.text.made_up import sentences
 
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.config import SideConfig
-from heedful.text.pieces import PieceTokenizer
+from heedful.text.marian_tokenizer import MarianPieceTokenizer
 from heedful.text.subwords import train_model
 from heedful.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 from heedful.text.vocabulary import UNK, Vocabulary
@@ -21,8 +21,8 @@ PIECES = [PROCESSOR.id_to_piece(index) for index in range(4, 80)]
 CODE = ">>fra<<"
 
 
-def tokenizer(pieces: list[str]) -> PieceTokenizer:
-    return PieceTokenizer(SETTINGS, MODEL, Vocabulary(pieces))
+def tokenizer(pieces: list[str]) -> MarianPieceTokenizer:
+    return MarianPieceTokenizer(SETTINGS, MODEL, Vocabulary(pieces))
 
 
 def test_ids_are_those_of_the_vocabulary() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.error_files import named_after
+from heedful.cli.error_locations import named_after
 from heedful.cli.streams import print_json
 from heedful.cli.table import align as align_columns
 from heedful.errors import ConfigError, HeedfulError

@@ -24,7 +24,7 @@ def import_(
 
     A bundle that says something else is kept as OUT.failed, and the exit code is 3.
     """
-    from heedful.export.marian import import_checkpoint
+    from heedful.export.marian_import import import_checkpoint
     from heedful.export.output_folder import refuse_existing
 
     refuse_existing(out)

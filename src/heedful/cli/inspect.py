@@ -154,7 +154,7 @@ def _head(trace: "Trace", name: str, head: str | None) -> "Head | None":
 
 def _write_page(path: Path, traces: "list[Trace]", title: str) -> None:
     from heedful.inspection.page import page
-    from heedful.text.output import write_output
+    from heedful.text.output_files import write_output
 
     write_output(path, page(traces, title).encode())
     typer.echo(f"Wrote {path}: open it in any browser, it needs no network.", err=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
-from heedful.cli.error_files import named_after
+from heedful.cli.error_locations import named_after
 from heedful.cli.lines import read_lines
 from heedful.data.corpus import refuse_tables
 from heedful.data.lines import refuse_second_use

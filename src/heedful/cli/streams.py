@@ -16,7 +16,7 @@ import typer
 
 from heedful.errors import HeedfulError
 from heedful.records.files import to_json
-from heedful.text.output import writing
+from heedful.text.output_files import writing
 
 STANDARD_OUTPUT = "-"
 

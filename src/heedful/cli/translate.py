@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import options
-from heedful.cli.error_files import named_after
+from heedful.cli.error_locations import named_after
 from heedful.cli.inputs import Input, Text, TranslationInput
 from heedful.cli.streams import result_sink
 from heedful.errors import ConfigError

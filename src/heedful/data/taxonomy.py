@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from heedful.data.alignment import Ids, align_pairs
 from heedful.data.corpus import Pair
+from heedful.data.hmm_aligner import Ids, align_pairs
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import SPECIALS

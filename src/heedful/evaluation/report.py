@@ -32,7 +32,7 @@ from heedful.evaluation.report_scores import cards, scores_section
 from heedful.records.compare import last_results, summarise
 from heedful.records.manifest import split_of
 from heedful.records.run import Run
-from heedful.text.output import write_output
+from heedful.text.output_files import write_output
 
 
 class Picture(NamedTuple):

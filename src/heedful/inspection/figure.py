@@ -22,7 +22,7 @@ from matplotlib.patches import Rectangle
 from heedful.errors import ConfigError
 from heedful.inspection.colour_scale import LIGHT, css
 from heedful.inspection.labels import Axes, Head, allowed, axes, head_name, map_title, matrix
-from heedful.text.output import write_output
+from heedful.text.output_files import write_output
 from heedful.trace import Map, Trace
 
 _CELL_INCHES = 0.2

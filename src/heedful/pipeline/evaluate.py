@@ -15,7 +15,7 @@ from heedful.pipeline.evaluate_split import TestSet, describe_search, read_test_
 from heedful.pipeline.load import recipe_file, run_around
 from heedful.recipe.recipe import Recipe, load_stored, of_run
 from heedful.records.run import Run
-from heedful.records.score_counts import times_scored
+from heedful.records.score_history import times_scored
 
 MAY_CHANGE = ("data", "evaluation", "search")  # tables of the recipe that the weights do not depend on
 NATIVE = EngineChoice()

@@ -15,7 +15,7 @@ from heedful.datasets.named import DataSetFacts
 from heedful.errors import ConfigError
 from heedful.recipe.recipe import Recipe, resolve_recipe
 from heedful.recipe.splits import find_data_set, load_split
-from heedful.text.output import write_output
+from heedful.text.output_files import write_output
 
 LOOK_AT = 1000  # pairs that show whether a source is a word or a sentence
 USUAL = "multi30k-tiny"

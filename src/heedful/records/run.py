@@ -24,7 +24,7 @@ from heedful.records.folder import DROPPED, RecordFolder
 from heedful.records.manifest import ManifestRow, read_manifest_file, split_of, write_manifest_file
 from heedful.records.outputs import Output, read_outputs_file, write_outputs_file
 from heedful.records.results import Result, merge_results, read_results_file, write_results_file
-from heedful.records.score_counts import unscored
+from heedful.records.score_history import unscored
 from heedful.text.atomic_files import remove_folder
 
 CONFIG = "config.resolved.toml"

@@ -16,8 +16,8 @@ from heedful.config import read_toml, resolve
 from heedful.errors import ConfigError, HeedfulError
 from heedful.text.config import SideConfig, TokenizerConfig
 from heedful.text.interface import Tokenizer, content_path, settings_path
+from heedful.text.marian_tokenizer import MarianPieceTokenizer
 from heedful.text.normalise import BLANK_PIECE
-from heedful.text.pieces import PieceTokenizer
 from heedful.text.sampling import Segmenter, segmenter
 from heedful.text.speech import SpeechTokenizer
 from heedful.text.subwords import train_model
@@ -210,7 +210,7 @@ def load_tokenizer(folder: Path, name: str) -> Tokenizer:
         return kind(config, Vocabulary.from_file(content))
     try:
         if config.kind == "pieces":
-            return PieceTokenizer.load(config, content)
+            return MarianPieceTokenizer.load(config, content)
         return SentencePieceTokenizer(config, content.read_bytes())
     except FileNotFoundError:
         raise HeedfulError(f"{content} is missing.", hint="Copy the whole folder of the model.") from None

@@ -21,7 +21,7 @@ LANGUAGE_CODE = re.compile(r">>.*?<<", re.DOTALL)  # at the start of a source: t
 
 
 @final
-class PieceTokenizer(Tokenizer):
+class MarianPieceTokenizer(Tokenizer):
     """Subwords by a model that learned them elsewhere. A piece that the vocabulary lacks is UNK.
 
     The model normalises the text by its own rules. A language code such as ">>fra<<" at the start is one piece.
@@ -35,7 +35,7 @@ class PieceTokenizer(Tokenizer):
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
 
     @classmethod
-    def load(cls, config: SideConfig, model: Path) -> "PieceTokenizer":
+    def load(cls, config: SideConfig, model: Path) -> "MarianPieceTokenizer":
         """Read what `save` wrote; the vocabulary stands beside the model."""
         return cls(config, model.read_bytes(), Vocabulary.from_file(model.with_suffix(".vocab")))
 

@@ -36,7 +36,7 @@ from heedful.models.weights import FILE, load_weights, read_tensors
 from heedful.tasks.table import translator_of
 from heedful.text.config import SideConfig
 from heedful.text.interface import Tokenizer
-from heedful.text.pieces import LANGUAGE_CODE, PieceTokenizer
+from heedful.text.marian_tokenizer import LANGUAGE_CODE, MarianPieceTokenizer
 from heedful.text.tokenizer import Tokenizers
 from heedful.text.vocabulary import SPECIALS, UNK, Vocabulary
 
@@ -273,8 +273,8 @@ def _read_json(path: Path) -> Json:
     return content
 
 
-def _tokenizer(path: Path, vocabulary: Vocabulary) -> PieceTokenizer:
+def _tokenizer(path: Path, vocabulary: Vocabulary) -> MarianPieceTokenizer:
     try:
-        return PieceTokenizer(SIDE, _read_bytes(path), vocabulary)
+        return MarianPieceTokenizer(SIDE, _read_bytes(path), vocabulary)
     except RuntimeError:
         raise HeedfulError(f"{path} is no sentencepiece model.", hint="Copy it again.") from None
